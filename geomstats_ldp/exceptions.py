@@ -1,0 +1,57 @@
+"""Every error and warning of the package, in one place."""
+
+
+class LDPError(Exception):
+    """Base class of the errors that are specific to this package."""
+
+
+class ProtocolError(LDPError, ValueError):
+    """A public specification is incomplete or contradicts itself."""
+
+
+class CutLocusError(LDPError, ValueError):
+    """Two points have no unique minimising geodesic, so a logarithm is undefined."""
+
+
+class NotReadyError(LDPError, ValueError):
+    """Too few participants have answered for the quantity that was asked for."""
+
+
+class MessageError(LDPError, ValueError):
+    """A message was refused; the state is what it was before it came."""
+
+
+class ForeignMessageError(MessageError):
+    """The message answers another protocol."""
+
+
+class StaleMessageError(MessageError):
+    """The message answers a round that is not open."""
+
+
+class DuplicateMessageError(MessageError):
+    """The query the message answers has been answered already."""
+
+
+class InvalidMessageError(MessageError):
+    """The message is not a finite tangent vector in the support of the mechanism."""
+
+
+class LDPWarning(UserWarning):
+    """Base class of the warnings of this package."""
+
+
+class FewParticipantsWarning(LDPWarning):
+    """There are too few participants for one full cycle of query directions."""
+
+
+class HessianFloorWarning(LDPWarning):
+    """The estimated Hessian had an eigenvalue under the floor; the region is conservative."""
+
+
+class UninformativeRegionWarning(LDPWarning):
+    """The confidence region reaches the edge of the working region."""
+
+
+class SafeguardWarning(LDPWarning):
+    """The step cap or the projection still acts late in the run."""

@@ -1,0 +1,160 @@
+"""The Wald confidence region on a manifold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from geomstats_ldp.geometry import GeodesicBall, Geometry
+
+#: Boundary points used to see whether a region stays inside the working region.
+_N_PROBES = 512
+
+
+class WaldRegion:
+    r"""Confidence ellipsoid in the tangent frame of the estimate, mapped to the manifold.
+
+    The region holds the points x of the working region with
+    :math:`V(x)^T C^{-1} V(x) \le \chi^2_{d, level}`, where V(x) are the frame coordinates of the
+    inverse retraction of x at the centre (equation (Wald region) of the paper).
+
+    Parameters
+    ----------
+    geometry : Geometry
+    center : array, shape [*point_shape]
+        The estimate.
+    covariance : array, shape [dim, dim]
+        Covariance of the estimate in frame coordinates, that is divided by n.
+    level : float in (0, 1)
+        Nominal coverage.
+    region : GeodesicBall
+        Working region K_s.
+
+    Attributes
+    ----------
+    semi_axis_lengths : array, shape [dim]
+        Tangent lengths of the semi-axes, longest first.
+    semi_axes : array, shape [dim, dim]
+        Their unit directions in frame coordinates, one a row.
+    angular_radii : array, shape [dim]
+        Geodesic distance from the centre to the end of each semi-axis, through the retraction in
+        use; radians on the sphere.
+    is_informative : bool
+        False when the ellipsoid reaches the edge of the working region.
+    """
+
+    def __init__(self, geometry: Geometry, center, covariance, level, region: GeodesicBall):
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie in (0, 1); got {level}")
+        self.geometry = geometry
+        self.center = np.asarray(center)
+        self.covariance = np.asarray(covariance)
+        self.level = float(level)
+        self.region = region
+        self.dim = geometry.dim
+        values, vectors = np.linalg.eigh(self.covariance)
+        self.threshold = float(stats.chi2.ppf(self.level, self.dim))
+        self.semi_axis_lengths = np.sqrt(values[::-1] * self.threshold)
+        self.semi_axes = vectors.T[::-1]
+        self._root = vectors * np.sqrt(values)
+
+    # ---------------------------------------------------------------- statistic
+
+    def coordinates(self, points):
+        """Frame coordinates V(x) of points, shape [..., dim]; NaN out of the retraction's range."""
+        points = np.asarray(points, dtype=float)
+        shape = self.geometry.shape
+        if points.ndim < len(shape) or points.shape[points.ndim - len(shape):] != shape:
+            raise ValueError(f"points must have shape [..., {shape}]; got {points.shape}")
+        tangent_vec = self.geometry.inverse_retract(points, self.center)
+        return self.geometry.lower(tangent_vec, self.center)
+
+    def statistic(self, points):
+        """Wald statistic of points, shape [...]; infinite out of the retraction's range."""
+        coords = self.coordinates(points)
+        whitened = np.linalg.solve(self._root, coords[..., None])[..., 0]
+        statistic = np.sum(whitened**2, axis=-1)
+        return np.where(np.isnan(statistic), np.inf, statistic)[()]
+
+    def pvalue(self, points):
+        """Probability under chi^2_d of a statistic at least as large, shape [...]."""
+        return stats.chi2.sf(self.statistic(points), self.dim)
+
+    def contains(self, points):
+        """Whether points, shape [..., *point_shape], lie in the region."""
+        inside = self.statistic(points) <= self.threshold
+        return inside & self.region.contains(self.geometry, np.asarray(points, dtype=float))
+
+    # ---------------------------------------------------------------- size and shape
+
+    @property
+    def angular_radii(self):
+        """Geodesic distance to the end of each semi-axis, shape [dim]."""
+        return self.geometry.retracted_distance(self.semi_axis_lengths)
+
+    @property
+    def is_informative(self):
+        """Whether the whole ellipsoid stays inside the working region."""
+        if self.angular_radii[0] >= 2 * self.region.radius:
+            return False
+        ends = np.concatenate([self.semi_axes, -self.semi_axes])
+        ends = ends * np.tile(self.semi_axis_lengths, 2)[:, None]
+        probes = np.concatenate([self._retract(ends), self.boundary(_N_PROBES)])
+        return bool(np.all(self.region.contains(self.geometry, probes)))
+
+    def boundary(self, n_points=100):
+        """Points of the boundary ellipsoid, before the restriction to the working region.
+
+        Parameters
+        ----------
+        n_points : int
+            Ignored when dim is 1: the boundary is two points.
+
+        Returns
+        -------
+        points : array, shape [n_points, *point_shape]
+            In order along the curve when dim is 2, spread evenly otherwise.
+        """
+        directions = _unit_directions(self.dim, int(n_points))
+        return self._retract(math.sqrt(self.threshold) * directions @ self._root.T)
+
+    def marginal_intervals(self):
+        """Intervals of the single frame coordinates at the nominal level, shape [dim, 2].
+
+        Each covers on its own; together they do not. The estimate has coordinates zero.
+        """
+        half = stats.norm.ppf((1 + self.level) / 2) * np.sqrt(np.diag(self.covariance))
+        return np.stack([-half, half], axis=-1)
+
+    def _retract(self, coords):
+        return self.geometry.retract(self.geometry.lift(coords, self.center), self.center)
+
+    # ---------------------------------------------------------------- display
+
+    def plot(self, ax=None, **kwargs):
+        """Draw the ellipse of the first two frame coordinates; return the Axes."""
+        from geomstats_ldp.plotting import plot_tangent_ellipse
+
+        return plot_tangent_ellipse(self, ax=ax, **kwargs)
+
+    def __repr__(self):
+        note = "" if self.is_informative else ", uninformative: reaches the working region's edge"
+        return (
+            f"WaldRegion(level={self.level}, dim={self.dim}, "
+            f"largest_radius={self.angular_radii[0]:.4g}{note})"
+        )
+
+
+def _unit_directions(dim, n_points):
+    """Directions on the unit sphere of R^dim: in order for a circle, even otherwise."""
+    if dim == 1:
+        return np.array([[1.0], [-1.0]])
+    if dim == 2:
+        angles = np.linspace(0, 2 * np.pi, n_points, endpoint=False)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    # A low-discrepancy normal sample, so that the same points come out every time.
+    uniform = stats.qmc.Halton(dim, scramble=False).random(n_points + 1)[1:]
+    normal = stats.norm.ppf(uniform)
+    return normal / np.linalg.norm(normal, axis=1, keepdims=True)

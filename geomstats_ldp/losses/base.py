@@ -1,0 +1,80 @@
+"""What every loss states, and the operation by which the recursion reaches it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+
+class Loss(ABC):
+    """A loss on a manifold whose score is bounded because data are clipped to public bounds.
+
+    A datum reaches a loss on the participant's side only. Clipping is part of `value` and `score`,
+    so that the score bound, and with it the privacy guarantee, holds for any finite datum.
+    """
+
+    name: ClassVar[str]
+    #: Shape of one datum.
+    data_shape: tuple
+
+    @abstractmethod
+    def value(self, point, data):
+        """Loss of each (clipped) datum at `point`, shape [...]."""
+
+    @abstractmethod
+    def score(self, point, data):
+        """Riemannian gradient at `point` for each (clipped) datum, shape [..., *point_shape]."""
+
+    @abstractmethod
+    def score_bound(self, region):
+        """Public bound G on the norm of the score for queries in `region`."""
+
+    @abstractmethod
+    def hessian_bound(self, region):
+        """Public upper bound L_H on the eigenvalues of the population Hessian."""
+
+    @abstractmethod
+    def check_data(self, data):
+        """Return data as a float array, or raise ValueError naming what is wrong with it."""
+
+    @abstractmethod
+    def to_spec(self):
+        """Plain record from which `loss_from_spec` rebuilds the loss."""
+
+    def twin(self):
+        """Record that selects the compiled score, or None if the loss has none."""
+        return None
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.to_spec() == other.to_spec()
+
+    def __hash__(self):
+        return hash((type(self), tuple(sorted(self.to_spec().items()))))
+
+    def __repr__(self):
+        spec = self.to_spec()
+        arguments = ", ".join(f"{key}={value!r}" for key, value in spec.items() if key != "name")
+        return f"{type(self).__name__}({arguments})"
+
+
+def score_into(loss, point, datum, out):
+    """Write the score of one datum at `point`; compiled for losses that have a twin."""
+    out[...] = loss.score(point, datum)
+
+
+def finite_array(data, shape, name):
+    """Float array of shape [..., *shape] with finite entries.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, what was expected and what came.
+    """
+    data = np.asarray(data, dtype=float)
+    if data.ndim < len(shape) or data.shape[data.ndim - len(shape):] != tuple(shape):
+        raise ValueError(f"{name} must have shape [..., {str(shape)[1:-1]}]; got {data.shape}")
+    if not np.isfinite(data).all():
+        raise ValueError(f"{name} must be finite; it contains NaN or inf")
+    return data

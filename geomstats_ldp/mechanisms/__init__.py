@@ -1,0 +1,92 @@
+"""Local randomisers: unbiased on a ball, interchangeable, each with an explicit guarantee.
+
+==========  ====================  =====================================  ==================
+name        guarantee             noise covariance                       messages
+==========  ====================  =====================================  ==================
+privunit    epsilon               tau^2 I, the same for every datum      in a ball
+gaussian    (epsilon, delta)      sigma^2 I                              unbounded
+l2_ball     epsilon               (B^2/d) I - v v^T                      on a sphere
+identity    none (epsilon = inf)  0                                      the scores
+==========  ====================  =====================================  ==================
+"""
+
+import math
+
+from geomstats_ldp.mechanisms.base import (
+    Mechanism,
+    Streams,
+    check_delta,
+    check_epsilon,
+    make_streams,
+)
+from geomstats_ldp.mechanisms.dispatch import release_into
+from geomstats_ldp.mechanisms.gaussian import (
+    Gaussian,
+    GaussianTwin,
+    analytic_gaussian_scale,
+    gaussian_log_delta,
+)
+from geomstats_ldp.mechanisms.identity import Identity, IdentityTwin
+from geomstats_ldp.mechanisms.l2_ball import L2Ball, L2BallTwin
+from geomstats_ldp.mechanisms.privunit import PrivUnit, PrivUnitTwin
+
+__all__ = [
+    "MECHANISMS",
+    "Gaussian",
+    "GaussianTwin",
+    "Identity",
+    "IdentityTwin",
+    "L2Ball",
+    "L2BallTwin",
+    "Mechanism",
+    "PrivUnit",
+    "PrivUnitTwin",
+    "Streams",
+    "analytic_gaussian_scale",
+    "gaussian_log_delta",
+    "make_mechanism",
+    "make_streams",
+    "mechanism_from_spec",
+    "release_into",
+]
+
+MECHANISMS = {cls.name: cls for cls in (PrivUnit, Gaussian, L2Ball, Identity)}
+
+
+def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
+    """Make a mechanism by name.
+
+    Parameters
+    ----------
+    name : str, {"privunit", "gaussian", "l2_ball", "identity"}
+        Key of `MECHANISMS`.
+    epsilon : float
+        In [1e-3, 700], or inf, which gives the non-private `Identity` whatever the name.
+    delta : float
+        In (0, 1) for "gaussian"; 0 for "privunit" and "l2_ball".
+    dim : int
+        Dimension of the scores.
+    bound : float
+        Radius of the ball that contains the scores.
+    **options
+        Further keywords of the class, such as ``calibration`` of `Gaussian`.
+
+    Returns
+    -------
+    mechanism : Mechanism
+    """
+    if not isinstance(name, str) or name not in MECHANISMS:
+        raise ValueError(f"name must be one of {sorted(MECHANISMS)}; got {name!r}")
+    if math.isinf(check_epsilon(epsilon)):
+        return Identity(epsilon=epsilon, delta=check_delta(delta), dim=dim, bound=bound)
+    return MECHANISMS[name](epsilon=epsilon, delta=delta, dim=dim, bound=bound, **options)
+
+
+def mechanism_from_spec(spec):
+    """Rebuild a mechanism from the dictionary that `Mechanism.to_spec` returned."""
+    if not isinstance(spec, dict):
+        raise TypeError(f"spec must be a dictionary; got {type(spec).__name__}")
+    required = {"name", "epsilon", "delta", "dim", "bound"}
+    if not required <= spec.keys():
+        raise ValueError(f"spec must have the keys {sorted(required)}; got {sorted(spec)}")
+    return make_mechanism(**spec)

@@ -1,0 +1,349 @@
+"""What every local randomiser is: a public, immutable description that can release a score.
+
+A mechanism acts on the coordinates ``v`` of a score in the public frame, ``|v| <= G``. It never
+keeps a datum and never keeps randomness: the variates are drawn first, from generators that are
+passed in, and ``release`` is then a deterministic function of the score and of the variates.
+
+The guarantees are statements about real-number arithmetic and ideal uniform variates. Double
+precision, the 53-bit uniforms of numpy and its (not cryptographic) generators approximate them.
+"""
+
+import math
+import numbers
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+import numba
+import numpy as np
+
+EPSILON_RANGE = (1e-3, 700.0)  # exp(epsilon) and its reciprocal are doubles up to here
+BOUND_RANGE = (1e-100, 1e100)  # squares of bounds stay far from overflow and underflow
+
+
+class Streams(NamedTuple):
+    """Two generators, one a law, so that drawing in blocks of any size gives the same rows."""
+
+    uniform: np.random.Generator
+    normal: np.random.Generator
+
+
+def make_streams(random_state=None):
+    """Make the pair of generators that feeds `Mechanism.draw`.
+
+    Parameters
+    ----------
+    random_state : None, int, SeedSequence, Generator, RandomState or Streams
+        None takes entropy from the operating system and is the only choice that protects anybody:
+        whoever knows a seed can undo the noise, so seeds are for simulation. A ``Generator`` or
+        ``RandomState`` is advanced by one 128-bit seed. ``Streams`` are passed through.
+
+    Returns
+    -------
+    streams : Streams
+        A generator of uniforms and an independent generator of normals.
+    """
+    if isinstance(random_state, Streams):
+        return random_state
+    uniform, normal = _seed_sequence(random_state).spawn(2)
+    return Streams(np.random.default_rng(uniform), np.random.default_rng(normal))
+
+
+def _seed_sequence(random_state):
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        words = random_state.integers(0, 2**32, size=4, dtype=np.uint32)
+        return np.random.SeedSequence(words.tolist())
+    if isinstance(random_state, np.random.RandomState):
+        words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
+        return np.random.SeedSequence(words.tolist())
+    return np.random.SeedSequence(check_integer("random_state", random_state, 0))
+
+
+def check_integer(name, value, minimum):
+    """Return ``value`` as an int of at least ``minimum``, or raise an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer of at least {minimum}; got {value!r}")
+    if value < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}; got {value!r}")
+    return int(value)
+
+
+def check_real(name, value, allowed, is_allowed):
+    """Return ``value`` as a float for which ``is_allowed`` holds, or raise naming ``allowed``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a real number, {allowed}; got {value!r}")
+    value = float(value)
+    if not is_allowed(value):  # NaN fails every comparison, so it ends here too
+        raise ValueError(f"{name} must be {allowed}; got {value!r}")
+    return value
+
+
+def check_epsilon(epsilon):
+    """Return ``epsilon`` as a float in the supported range or ``inf``."""
+    low, high = EPSILON_RANGE
+    return check_real(
+        "epsilon", epsilon, "in [1e-3, 700] or inf", lambda e: low <= e <= high or e == math.inf
+    )
+
+
+def check_delta(delta):
+    """Return ``delta`` as a float in [0, 1)."""
+    return check_real("delta", delta, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
+
+
+def check_rows(name, values, width):
+    """Return ``values`` as a finite float array of shape [..., width], or raise naming it."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu":  # refuses booleans, strings, complex numbers and objects
+        raise TypeError(f"{name} must be an array of real numbers; got dtype {array.dtype}")
+    if array.ndim == 0 or array.shape[-1] != width:
+        raise ValueError(f"{name} must have shape [..., {width}]; got {list(array.shape)}")
+    array = array.astype(np.float64, order="C")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite; got NaN or infinite entries")
+    return array
+
+
+@numba.njit(cache=True)
+def unit_ball_point(vector, bound, dim, point):
+    """Write ``vector / bound``, projected radially to the unit ball, into ``point[:dim]``.
+
+    Returns the squared norm of the point and whether it had to be projected. The entries are
+    divided by the larger of the bound and the largest entry, so that no square overflows.
+    """
+    largest = 0.0
+    for i in range(dim):
+        entry = abs(vector[i])
+        if not entry < np.inf:
+            raise ValueError("vector must be finite; got NaN or infinite entries")
+        largest = max(largest, entry)
+    unit = max(largest, bound)
+    square = 0.0
+    for i in range(dim):
+        point[i] = vector[i] / unit
+        square += point[i] * point[i]
+    if largest <= bound and square <= 1.0:
+        return square, False
+    norm = math.sqrt(square)
+    for i in range(dim):
+        point[i] /= norm
+    return 1.0, True
+
+
+@numba.njit(cache=True)
+def _unit_ball_rows(vectors, bound, points):
+    for row in range(vectors.shape[0]):
+        unit_ball_point(vectors[row], bound, vectors.shape[1], points[row])
+
+
+class Mechanism(ABC):
+    """A local randomiser of vectors of the ball of radius ``bound`` in R^dim, unbiased on it.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee of one message: for all vectors v, w and all events A,
+        ``P(R(v) in A) <= exp(epsilon) P(R(w) in A) + delta``.
+    dim : int
+        Dimension d of the vectors.
+    bound : float
+        Radius G of the ball, in the units of the score.
+
+    Attributes
+    ----------
+    noise_variance : float
+        Smallest public s such that Cov(R(v)) <= s I for all v of the ball.
+    noise_variance_floor : float
+        Largest public s such that Cov(R(v)) >= s I for all v of the ball.
+    support_radius : float
+        Supremum of |R(v)|.
+    n_variates : int
+        Number of data-free random variates one participant consumes.
+
+    Notes
+    -----
+    Instances are immutable, compare and hash by their specification, and can be pickled.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, *, epsilon, delta=0.0, dim, bound):
+        low, high = BOUND_RANGE
+        self._set(
+            epsilon=check_epsilon(epsilon),
+            delta=check_delta(delta),
+            dim=check_integer("dim", dim, 1),
+            bound=check_real("bound", bound, "in [1e-100, 1e100]", lambda g: low <= g <= high),
+        )
+
+    def _set(self, **values):
+        """Store public constants; only constructors call this."""
+        self.__dict__.update(values)
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{type(self).__name__} is immutable; cannot set {name!r}")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"{type(self).__name__} is immutable; cannot delete {name!r}")
+
+    @abstractmethod
+    def noise_covariance(self, vector):
+        """Return Cov(R(vector)), shape=[dim, dim]."""
+
+    @abstractmethod
+    def draw(self, n, streams):
+        """Draw the data-free variates of ``n`` participants.
+
+        Rows do not depend on how many are drawn at a time: 1000 rows at once, or in pieces from
+        the same streams, are the same numbers.
+
+        Parameters
+        ----------
+        n : int
+            Number of participants.
+        streams : Streams
+            Generators, advanced by the call.
+
+        Returns
+        -------
+        variates : array-like, shape=[n, n_variates]
+        """
+
+    @abstractmethod
+    def log_density(self, released, vector):
+        """Evaluate the exact log density of R(vector) at ``released``.
+
+        Parameters
+        ----------
+        released : array-like, shape=[..., dim]
+            Possible messages.
+        vector : array-like, shape=[..., dim]
+            Inputs, projected radially to the ball.
+
+        Returns
+        -------
+        log_density : array-like, shape=[...]
+            With respect to the reference measure of the mechanism; -inf off its support.
+        """
+
+    @abstractmethod
+    def twin(self):
+        """Return the NamedTuple of public numbers that the compiled kernel consumes."""
+
+    @abstractmethod
+    def _release_rows(self, vectors, variates, out):
+        """Release contiguous rows of shapes [n, dim] and [n, n_variates] into ``out``."""
+
+    def release(self, vectors, variates):
+        """Randomise vectors with given variates; deterministic.
+
+        Parameters
+        ----------
+        vectors : array-like, shape=[..., dim]
+            Scores in frame coordinates. Outside the ball of radius ``bound`` they are first
+            projected to it radially, so the guarantee holds for any finite input.
+        variates : array-like, shape=[..., n_variates]
+            Rows of `draw`; each may be used for one message only.
+
+        Returns
+        -------
+        released : array-like, shape=[..., dim]
+            Messages, with mean the (projected) vector.
+
+        Raises
+        ------
+        ValueError
+            If anything is not finite or has the wrong shape; nothing is released then.
+        """
+        vectors = check_rows("vectors", vectors, self.dim)
+        variates = check_rows("variates", variates, self.n_variates)
+        shape = np.broadcast_shapes(vectors.shape[:-1], variates.shape[:-1])
+        vectors, variates = _as_rows(vectors, shape), _as_rows(variates, shape)
+        out = np.empty(vectors.shape)
+        self._release_rows(vectors, variates, out)
+        return out.reshape(*shape, self.dim)
+
+    def randomise(self, vectors, random_state=None):
+        """Draw fresh variates and release.
+
+        Parameters
+        ----------
+        vectors : array-like, shape=[..., dim]
+            Scores in frame coordinates.
+        random_state : None, int, SeedSequence, Generator, RandomState or Streams
+            See `make_streams`. Anything but None is for simulation.
+
+        Returns
+        -------
+        released : array-like, shape=[..., dim]
+        """
+        vectors = check_rows("vectors", vectors, self.dim)
+        shape = vectors.shape[:-1]
+        variates = self.draw(math.prod(shape), make_streams(random_state))
+        return self.release(vectors, variates.reshape(*shape, self.n_variates))
+
+    def to_spec(self):
+        """Return the dictionary of plain values from which `mechanism_from_spec` rebuilds this."""
+        return {
+            "name": self.name,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "dim": self.dim,
+            "bound": self.bound,
+        }
+
+    def _ball_point(self, vector):
+        """Project to the ball of radius bound and divide by it, shape=[..., dim]."""
+        vector = check_rows("vector", vector, self.dim)
+        point = np.empty_like(vector)
+        _unit_ball_rows(vector.reshape(-1, self.dim), self.bound, point.reshape(-1, self.dim))
+        return point
+
+    def _check_finite_epsilon(self):
+        if math.isinf(self.epsilon):
+            raise ValueError(
+                "epsilon must be in [1e-3, 700]; got inf, for which the non-private Identity is"
+                " the mechanism (make_mechanism chooses it)"
+            )
+
+    def _check_pure(self):
+        if self.delta != 0.0:
+            raise ValueError(
+                f"delta must be 0 for {self.name!r}, which is purely epsilon-private;"
+                f" got {self.delta!r}"
+            )
+
+    def __eq__(self, other):
+        if not isinstance(other, Mechanism):
+            return NotImplemented
+        return self.to_spec() == other.to_spec()
+
+    def __hash__(self):
+        return hash(tuple(self.to_spec().items()))
+
+    def __reduce__(self):
+        keywords = {key: value for key, value in self.to_spec().items() if key != "name"}
+        return _rebuild, (type(self), keywords)
+
+    def _guarantee(self):
+        return f"pure {self.epsilon}-LDP per message"
+
+    def __repr__(self):
+        return (
+            f"{type(self).__name__}(epsilon={self.epsilon}, delta={self.delta:g}, dim={self.dim},"
+            f" bound={self.bound}): {self._guarantee()}"
+        )
+
+
+def _rebuild(cls, keywords):
+    return cls(**keywords)
+
+
+def _as_rows(array, shape):
+    """Broadcast leading axes to ``shape`` and flatten them to contiguous rows."""
+    width = array.shape[-1]
+    rows = np.broadcast_to(array, (*shape, width)).reshape(math.prod(shape), width)
+    return np.ascontiguousarray(rows)

@@ -1,0 +1,243 @@
+r"""The Gaussian mechanism with the exact (analytic) calibration of Balle and Wang.
+
+Scores of one query differ by at most 2G, the sensitivity. With s = sigma/(2G),
+a = eps s - 1/(2s) and b = eps s + 1/(2s), the smallest delta of the mechanism is
+
+.. math:: \delta(s) = \Phi(-a) - e^{\varepsilon}\Phi(-b) = \varphi(a)\,\{R(a) - R(b)\},
+
+where R = (1 - Phi)/phi is the Mills ratio; the second form holds because b^2 - a^2 = 2 eps, and
+has no large exponents left. See docs/theory/gaussian_calibration.md.
+
+References
+----------
+Balle and Wang (2018), Improving the Gaussian mechanism for differential privacy: analytical
+calibration and optimal denoising, ICML.
+"""
+
+import math
+from typing import ClassVar, NamedTuple
+
+import numba
+import numpy as np
+from scipy.special import erfcx, log_ndtr
+
+from geomstats_ldp.mechanisms.base import (
+    EPSILON_RANGE,
+    Mechanism,
+    check_integer,
+    check_real,
+    check_rows,
+    unit_ball_point,
+)
+
+LOG_DELTA_MARGIN = 1e-11  # far above the rounding error of gaussian_log_delta, far below use
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
+
+
+def _mills_ratio(z):
+    return math.sqrt(math.pi / 2) * erfcx(z / math.sqrt(2))
+
+
+def _mills_slope(z):
+    """Return -R'(z) = 1 - z R(z), positive; an asymptotic series where that cancels."""
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = 1.0 / np.square(z)
+        series = inverse * (1 - inverse * (3 - inverse * (15 - inverse * (105 - 945 * inverse))))
+    return np.where(z > 50.0, series, 1.0 - z * _mills_ratio(np.minimum(z, 50.0)))
+
+
+def _log_mills_difference(low, width):
+    """Return log(R(low) - R(low + width)) as the integral of -R', which cannot cancel."""
+    nodes = low + 0.5 * width * (1.0 + _NODES)
+    return math.log(0.5 * width * np.dot(_WEIGHTS, _mills_slope(nodes)))
+
+
+def gaussian_log_delta(scale, epsilon):
+    """Evaluate the log of the smallest delta of a Gaussian mechanism.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation divided by the sensitivity, positive.
+    epsilon : float
+        Positive.
+
+    Returns
+    -------
+    log_delta : float
+        The mechanism is (epsilon, delta)-private exactly for the delta of at least exp(log_delta).
+
+    Notes
+    -----
+    For scale <= 1 the textbook form log delta = x + log1p(-exp(y - x)) is used with y - x taken
+    from the two Mills ratios; for scale > 1 their difference, 1/scale apart, is integrated.
+    """
+    scale = check_real("scale", scale, "positive and finite", lambda s: 0.0 < s < math.inf)
+    epsilon = check_real("epsilon", epsilon, "positive and finite", lambda e: 0.0 < e < math.inf)
+    low = epsilon * scale - 0.5 / scale
+    if scale > 1.0:
+        constant = -0.5 * math.log(2 * math.pi)
+        return constant - 0.5 * low**2 + _log_mills_difference(low, 1.0 / scale)
+    # erfcx overflows to inf where delta is 1 to machine precision, and the ratio is then 0
+    ratio = _mills_ratio(low + 1.0 / scale) / _mills_ratio(low)
+    return float(log_ndtr(-low) + np.log1p(-ratio))
+
+
+def analytic_gaussian_scale(epsilon, delta):
+    """Find the smallest safe standard deviation, relative to the sensitivity.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [1e-3, 700].
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    scale : float
+        Rounded up: delta at this scale stays below ``delta`` by a relative 1e-11, which covers
+        the rounding errors of the evaluation.
+    """
+    low, high = EPSILON_RANGE
+    epsilon = check_real("epsilon", epsilon, "in [1e-3, 700]", lambda e: low <= e <= high)
+    delta = check_real("delta", delta, "in (0, 1)", lambda value: 0.0 < value < 1.0)
+    target = math.log(delta) - LOG_DELTA_MARGIN
+    safe = 1.0
+    while gaussian_log_delta(safe, epsilon) > target:
+        safe *= 2.0
+    unsafe = safe / 2.0
+    while gaussian_log_delta(unsafe, epsilon) <= target:
+        unsafe /= 2.0
+    return _bisect_safe_end(safe, unsafe, lambda s: gaussian_log_delta(s, epsilon) <= target)
+
+
+def _bisect_safe_end(safe, unsafe, is_safe):
+    """Halve the bracket until no double lies inside, and return its safe end."""
+    while True:
+        middle = 0.5 * (safe + unsafe)
+        if middle in (safe, unsafe):
+            return safe
+        if is_safe(middle):
+            safe = middle
+        else:
+            unsafe = middle
+
+
+def _classical_scale(epsilon, delta):
+    if epsilon >= 1.0:
+        raise ValueError(
+            "epsilon must be below 1 for calibration='classical', whose proof does not hold"
+            f" beyond; got {epsilon!r}"
+        )
+    return math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
+
+
+_CALIBRATIONS = {"analytic": analytic_gaussian_scale, "classical": _classical_scale}
+
+
+class GaussianTwin(NamedTuple):
+    """What the compiled kernel needs."""
+
+    dim: int
+    bound: float
+    sigma: float
+
+
+@numba.njit(cache=True)
+def _release(twin, vector, variates, scratch, out):
+    """Add sigma times the normals ``variates`` to ``vector``, projected to the ball."""
+    _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
+    for i in range(twin.dim):
+        centre = twin.bound * scratch[i] if projected else vector[i]
+        out[i] = centre + twin.sigma * variates[i]
+
+
+@numba.njit(cache=True)
+def _release_rows(twin, vectors, variates, out):
+    scratch = np.empty(twin.dim + 1)
+    for row in range(vectors.shape[0]):
+        _release(twin, vectors[row], variates[row], scratch, out[row])
+
+
+class Gaussian(Mechanism):
+    """Add isotropic normal noise, (epsilon, delta)-LDP.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [1e-3, 700].
+    delta : float
+        In (0, 1).
+    dim : int
+        Dimension d.
+    bound : float
+        Radius G of the ball; the sensitivity is 2G.
+    calibration : str, {"analytic", "classical"}
+        "analytic" takes the smallest sigma there is; "classical" takes
+        2G sqrt(2 log(1.25/delta))/epsilon, proved for epsilon below 1 only and refused elsewhere.
+
+    Attributes
+    ----------
+    sigma : float
+        Standard deviation of each coordinate of the noise.
+    """
+
+    name: ClassVar[str] = "gaussian"
+
+    def __init__(self, *, epsilon, delta, dim, bound, calibration="analytic"):
+        super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
+        self._check_finite_epsilon()
+        if self.delta == 0.0:
+            raise ValueError("delta must be in (0, 1) for 'gaussian'; got 0.0")
+        if not isinstance(calibration, str) or calibration not in _CALIBRATIONS:
+            raise ValueError(
+                f"calibration must be one of {sorted(_CALIBRATIONS)}; got {calibration!r}"
+            )
+        sigma = 2.0 * self.bound * _CALIBRATIONS[calibration](self.epsilon, self.delta)
+        self._set(
+            calibration=calibration,
+            sigma=sigma,
+            noise_variance=sigma**2,
+            noise_variance_floor=sigma**2,
+            support_radius=math.inf,
+            n_variates=self.dim,
+        )
+
+    def noise_covariance(self, vector):
+        """Return sigma^2 I, shape=[dim, dim]."""
+        self._ball_point(vector)
+        return self.noise_variance * np.eye(self.dim)
+
+    def draw(self, n, streams):
+        """Draw standard normals, shape=[n, dim]."""
+        return streams.normal.standard_normal((check_integer("n", n, 0), self.dim))
+
+    def log_density(self, released, vector):
+        """Evaluate the log density with respect to Lebesgue measure, shape=[...].
+
+        Parameters
+        ----------
+        released : array-like, shape=[..., dim]
+            Possible messages.
+        vector : array-like, shape=[..., dim]
+            Inputs, projected radially to the ball.
+        """
+        released = check_rows("released", released, self.dim)
+        residual = (released - self.bound * self._ball_point(vector)) / self.sigma
+        constant = self.dim * (math.log(self.sigma) + 0.5 * math.log(2 * math.pi))
+        return -0.5 * np.sum(residual**2, axis=-1) - constant
+
+    def twin(self):
+        """Return the `GaussianTwin`."""
+        return GaussianTwin(self.dim, self.bound, self.sigma)
+
+    def to_spec(self):
+        """Return the specification, which includes the calibration."""
+        return {**super().to_spec(), "calibration": self.calibration}
+
+    def _release_rows(self, vectors, variates, out):
+        _release_rows(self.twin(), vectors, variates, out)
+
+    def _guarantee(self):
+        return f"({self.epsilon}, {self.delta:g})-LDP per message, {self.calibration} calibration"

@@ -1,0 +1,85 @@
+"""No randomisation: the non-private limit epsilon = inf, for comparison and for tests."""
+
+import math
+from typing import ClassVar, NamedTuple
+
+import numba
+import numpy as np
+
+from geomstats_ldp.mechanisms.base import Mechanism, check_integer, unit_ball_point
+
+
+class IdentityTwin(NamedTuple):
+    """What the compiled kernel needs."""
+
+    dim: int
+    bound: float
+
+
+@numba.njit(cache=True)
+def _release(twin, vector, variates, scratch, out):
+    """Copy ``vector``, projected to the ball, into ``out``."""
+    _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
+    for i in range(twin.dim):
+        out[i] = twin.bound * scratch[i] if projected else vector[i]
+
+
+@numba.njit(cache=True)
+def _release_rows(twin, vectors, variates, out):
+    scratch = np.empty(twin.dim + 1)
+    for row in range(vectors.shape[0]):
+        _release(twin, vectors[row], variates[row], scratch, out[row])
+
+
+class Identity(Mechanism):
+    """The mechanism that adds nothing. It is NOT private.
+
+    Parameters
+    ----------
+    epsilon : float
+        Must be inf.
+    delta : float
+        In [0, 1); recorded, without a meaning here.
+    dim : int
+        Dimension d.
+    bound : float
+        Radius G of the ball to which vectors are projected.
+    """
+
+    name: ClassVar[str] = "identity"
+
+    def __init__(self, *, epsilon=math.inf, delta=0.0, dim, bound):
+        super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
+        if not math.isinf(self.epsilon):
+            raise ValueError(
+                f"epsilon must be inf for 'identity', which is not private; got {self.epsilon!r}"
+            )
+        self._set(
+            noise_variance=0.0,
+            noise_variance_floor=0.0,
+            support_radius=self.bound,
+            n_variates=0,
+        )
+
+    def noise_covariance(self, vector):
+        """Return the zero matrix, shape=[dim, dim]."""
+        self._ball_point(vector)
+        return np.zeros((self.dim, self.dim))
+
+    def draw(self, n, streams):
+        """Draw nothing, shape=[n, 0]."""
+        return np.empty((check_integer("n", n, 0), 0))
+
+    def log_density(self, released, vector):
+        """Raise: the message is the vector itself and has no density."""
+        raise NotImplementedError("the identity has no density: its message is the vector itself")
+
+    def twin(self):
+        """Return the `IdentityTwin`."""
+        return IdentityTwin(self.dim, self.bound)
+
+    def _release_rows(self, vectors, variates, out):
+        _release_rows(self.twin(), vectors, variates, out)
+
+    def _guarantee(self):
+        return "NOT PRIVATE, messages are the scores themselves"

@@ -1,0 +1,164 @@
+r"""The pure-epsilon mechanism of Duchi, Jordan and Wainwright for the Euclidean ball.
+
+A vector of length r G is rounded at random to plus or minus its end point on the sphere of radius
+G, with probabilities (1 + r)/2 and (1 - r)/2; the message is then uniform on the half sphere of
+radius B on the side of that end point with probability e^eps/(1 + e^eps), and on the other half
+otherwise, where
+
+.. math:: B = G \coth(\varepsilon/2)\,\sqrt{\pi}\,\Gamma((d+1)/2) / \Gamma(d/2).
+
+References
+----------
+Duchi, Jordan, Wainwright (2018), Minimax optimal procedures for locally private estimation,
+Journal of the American Statistical Association 113, 182-201.
+"""
+
+import math
+from typing import ClassVar, NamedTuple
+
+import numba
+import numpy as np
+from scipy.special import gammaln
+
+from geomstats_ldp.mechanisms.base import Mechanism, check_integer, check_rows, unit_ball_point
+
+SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
+
+
+class L2BallTwin(NamedTuple):
+    """What the compiled kernel needs; ``near_probability`` is e^eps/(1 + e^eps)."""
+
+    dim: int
+    bound: float
+    radius: float
+    near_probability: float
+
+
+@numba.njit(cache=True)
+def _release(twin, vector, variates, scratch, out):
+    """Release ``vector`` with the variates [u_sign, u_half, g_1..g_d]."""
+    dim = twin.dim
+    square, _ = unit_ball_point(vector, twin.bound, dim, scratch)
+    if square == 0.0:
+        scratch[0] = 1.0  # no direction to keep: a fixed one, taken with either sign
+    dot, norm = 0.0, 0.0
+    for i in range(dim):
+        dot += variates[2 + i] * scratch[i]
+        norm += variates[2 + i] * variates[2 + i]
+    keeps_sign = variates[0] < 0.5 * (1.0 + math.sqrt(square))
+    takes_near_half = variates[1] < twin.near_probability
+    wants_positive = keeps_sign == takes_near_half
+    scale = twin.radius / math.sqrt(norm)
+    if (dot >= 0.0) != wants_positive:
+        scale = -scale
+    for i in range(dim):
+        out[i] = scale * variates[2 + i]
+
+
+@numba.njit(cache=True)
+def _release_rows(twin, vectors, variates, out):
+    scratch = np.empty(twin.dim + 1)
+    for row in range(vectors.shape[0]):
+        _release(twin, vectors[row], variates[row], scratch, out[row])
+
+
+def _radius_factor(dim):
+    """Return sqrt(pi) Gamma((d+1)/2)/Gamma(d/2), the reciprocal mean height of a half sphere."""
+    if dim == 1:
+        return 1.0  # exactly, because the floor below vanishes with it
+    return math.sqrt(math.pi) * math.exp(gammaln((dim + 1) / 2) - gammaln(dim / 2))
+
+
+class L2Ball(Mechanism):
+    """Duchi-Jordan-Wainwright randomiser, pure epsilon-LDP.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [1e-3, 700].
+    delta : float
+        Must be 0.
+    dim : int
+        Dimension d.
+    bound : float
+        Radius G of the ball.
+
+    Attributes
+    ----------
+    radius : float
+        Radius B of the sphere that carries the messages.
+
+    Notes
+    -----
+    Cov(R(v)) = (B^2/d) I - v v^T, which depends on the datum; `noise_variance` and
+    `noise_variance_floor` are B^2/d and B^2/d - G^2.
+    """
+
+    name: ClassVar[str] = "l2_ball"
+
+    def __init__(self, *, epsilon, delta=0.0, dim, bound):
+        super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
+        self._check_finite_epsilon()
+        self._check_pure()
+        factor = _radius_factor(self.dim)
+        radius = self.bound * factor / math.tanh(self.epsilon / 2)
+        excess = factor**2 / self.dim - 1.0
+        # coth^2 = 1 + 1/sinh^2: the floor without the cancellation of B^2/d - G^2
+        floor = excess + (1.0 + excess) / math.sinh(self.epsilon / 2) ** 2
+        self._set(
+            radius=radius,
+            noise_variance=radius**2 / self.dim,
+            noise_variance_floor=self.bound**2 * floor,
+            support_radius=radius,
+            n_variates=self.dim + 2,
+        )
+
+    def noise_covariance(self, vector):
+        """Return (B^2/d) I - v v^T, shape=[dim, dim]."""
+        point = self._ball_point(vector)
+        identity = np.eye(self.dim)
+        gap = identity - point[..., :, None] * point[..., None, :]
+        return self.noise_variance_floor * identity + self.bound**2 * gap
+
+    def draw(self, n, streams):
+        """Draw [u_sign, u_half, g_1..g_d]: two uniforms, then normals, shape=[n, dim + 2]."""
+        n = check_integer("n", n, 0)
+        variates = np.empty((n, self.n_variates))
+        variates[:, :2] = streams.uniform.random((n, 2))
+        variates[:, 2:] = streams.normal.standard_normal((n, self.dim))
+        return variates
+
+    def log_density(self, released, vector):
+        """Evaluate the log density with respect to the uniform law on the sphere of radius B.
+
+        Parameters
+        ----------
+        released : array-like, shape=[..., dim]
+            Points; off support when their norm is not B to a relative 1e-9.
+        vector : array-like, shape=[..., dim]
+            Inputs, projected radially to the ball.
+
+        Returns
+        -------
+        log_density : array-like, shape=[...]
+        """
+        released = check_rows("released", released, self.dim)
+        point = self._ball_point(vector)
+        length = np.linalg.norm(point, axis=-1)
+        side = np.where(np.sum(released * point, axis=-1) >= 0.0, 1.0, -1.0)
+        log_near = -math.log1p(math.exp(-self.epsilon))
+        with np.errstate(divide="ignore"):  # log 0 at the end points of the ball
+            log_density = np.logaddexp(
+                np.log1p(side * np.minimum(length, 1.0)) + log_near,
+                np.log1p(-side * np.minimum(length, 1.0)) + log_near - self.epsilon,
+            )
+        gap = np.abs(np.linalg.norm(released, axis=-1) / self.radius - 1.0)
+        return np.where(gap <= SPHERE_TOLERANCE, log_density, -np.inf)
+
+    def twin(self):
+        """Return the `L2BallTwin`."""
+        near_probability = 1.0 / (1.0 + math.exp(-self.epsilon))
+        return L2BallTwin(self.dim, self.bound, self.radius, near_probability)
+
+    def _release_rows(self, vectors, variates, out):
+        _release_rows(self.twin(), vectors, variates, out)

@@ -1,0 +1,336 @@
+r"""Lifted PrivUnit: pure epsilon-privacy for a ball, with isotropic noise for every input.
+
+A vector v of the ball of radius G is lifted to u = (v/G, sqrt(1 - |v/G|^2)) on the unit sphere of
+R^D, D = d + 1. A point U of that sphere is drawn, uniform given t = <U, u>, where t falls in the
+cap t >= gamma with probability p = e^eps q/(1 + (e^eps - 1) q) and follows the uniform law inside
+the cap and inside its complement; q is the uniform probability of the cap. The message is G/m
+times the first d coordinates of U, m = E t. The threshold solves m(gamma) = gamma: it maximises m
+and makes the covariance of the message tau^2 I for every v, with
+
+.. math:: \tau^2 = G^2 (1 - \gamma^2) / ((d + 1)\gamma^2).
+
+Proofs are in docs/theory/lifted_privunit.md. Near t = 1 the cosine t is not resolved by doubles,
+so all computations are in the depth s = 1 - t and in logarithms of probabilities.
+"""
+
+import math
+from typing import ClassVar, NamedTuple
+
+import numba
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betaln, expit, gammaln
+
+from geomstats_ldp.mechanisms.base import Mechanism, check_integer, check_rows, unit_ball_point
+
+
+@numba.njit(cache=True)
+def _hypergeometric(a, b, c, x):
+    """Sum 2F1(a, b; c; x) for positive a, b, c and 0 <= x <= 1/2; no term can cancel another."""
+    total, term, k = 1.0, 1.0, 0.0
+    while term > 1e-17 * total or (a + k) * (b + k) * x > (c + k) * (1.0 + k):
+        term *= (a + k) * (b + k) * x / ((c + k) * (1.0 + k))
+        total += term
+        k += 1.0
+    return total
+
+
+def _log_cap_constant(dim):
+    """Return log(2^(d/2-1)/B(1/2, d/2)); the density of s is its exp times (s(1-s/2))^(d/2-1)."""
+    return (0.5 * dim - 1.0) * math.log(2.0) - betaln(0.5, 0.5 * dim)
+
+
+@numba.njit(cache=True)
+def _log_tail_and_slope(log_depth, half_dim, log_constant):
+    """Return log P(1 - t <= s) under the uniform law and its derivative in log s, 0 < s <= 1.
+
+    With x = s/2, Euler's transformation of the incomplete beta integral gives the probability as
+    c 2^(d/2-1) (s(1-x))^(d/2) (2/d) 2F1(d, 1; d/2 + 1; x), a series of positive terms.
+    """
+    x = 0.5 * math.exp(log_depth)
+    series = _hypergeometric(2.0 * half_dim, 1.0, half_dim + 1.0, x)
+    log_power = half_dim * (log_depth + math.log1p(-x))
+    return log_constant + log_power + math.log(series / half_dim), half_dim / ((1.0 - x) * series)
+
+
+def log_cap_probability(log_depth, dim):
+    """Return log q, the log probability of a cap under the uniform law of the sphere.
+
+    Parameters
+    ----------
+    log_depth : float
+        log(1 - gamma), at most 0.
+    dim : int
+        Dimension d; the sphere is that of R^(d + 1).
+
+    Returns
+    -------
+    log_probability : float
+    """
+    return _log_tail_and_slope(log_depth, 0.5 * dim, _log_cap_constant(dim))[0]
+
+
+def log_cap_excess(log_depth, dim):
+    """Return log E(t - gamma)_+ under the uniform law of the sphere.
+
+    Parameters
+    ----------
+    log_depth : float
+        log(1 - gamma), at most 0.
+    dim : int
+        Dimension d; the sphere is that of R^(d + 1).
+
+    Returns
+    -------
+    log_excess : float
+
+    Notes
+    -----
+    c 2^(d/2-1) (s(1-x))^(d/2+1) B(d/2, 2) 2F1(d + 1, 2; d/2 + 2; x), again without cancellation.
+    """
+    half_dim, x = 0.5 * dim, 0.5 * math.exp(log_depth)
+    series = _hypergeometric(dim + 1.0, 2.0, half_dim + 2.0, x)
+    log_power = (half_dim + 1.0) * (log_depth + math.log1p(-x))
+    return _log_cap_constant(dim) + log_power + math.log(series / (half_dim * (half_dim + 1.0)))
+
+
+@numba.njit(cache=True)
+def _fill_depths(log_tails, half_dim, log_constant, depths):
+    """Invert log P(1 - t <= s) at log probabilities of at most log(1/2), for d >= 2.
+
+    Newton's method in log s. The function is concave and the start, from
+    P(1 - t <= s) <= c 2^(d/2-1) s^(d/2) (2/d), lies to the left: the iterates only ascend.
+    """
+    for i in range(log_tails.size):
+        log_depth = min((log_tails[i] - log_constant + math.log(half_dim)) / half_dim, 0.0)
+        step = 1.0 if log_depth > -np.inf else 0.0
+        while step > 1e-9:  # the last step squares that error
+            value, slope = _log_tail_and_slope(log_depth, half_dim, log_constant)
+            step = (log_tails[i] - value) / slope
+            log_depth = min(log_depth + step, 0.0)
+        depths[i] = math.exp(log_depth)
+
+
+def _depth_of_log_tail(log_tail, dim):
+    """Return s with log P(1 - t <= s) = log_tail, at most log(1/2), under the uniform law."""
+    if dim == 1:  # t is the cosine of a uniform angle
+        return 2.0 * np.sin(0.5 * np.pi * np.exp(log_tail)) ** 2
+    if dim == 2:  # Archimedes: t is uniform
+        return 2.0 * np.exp(log_tail)
+    depth = np.empty_like(log_tail)
+    _fill_depths(log_tail, 0.5 * dim, _log_cap_constant(dim), depth)
+    return depth
+
+
+def _log_expm1(epsilon):
+    return epsilon + math.log(-math.expm1(-epsilon))
+
+
+def _log_threshold_and_depth(logit):
+    """Return log gamma and log(1 - gamma), both to full relative precision."""
+    return -np.logaddexp(0.0, -logit), -np.logaddexp(0.0, logit)
+
+
+def _threshold_residual(logit, epsilon, dim):
+    """Return log of (e^eps - 1) E(t - gamma)_+ / gamma, which is 0 where m(gamma) = gamma."""
+    log_threshold, log_depth = _log_threshold_and_depth(logit)
+    return _log_expm1(epsilon) + log_cap_excess(log_depth, dim) - log_threshold
+
+
+def optimal_logit(epsilon, dim):
+    """Find logit(gamma) for the unique threshold with m(gamma) = gamma.
+
+    The logit keeps both gamma (tiny for small epsilon) and 1 - gamma (tiny for large epsilon).
+
+    Parameters
+    ----------
+    epsilon : float
+        In [1e-3, 700].
+    dim : int
+        Dimension d.
+
+    Returns
+    -------
+    logit : float
+    """
+    return brentq(_threshold_residual, -60.0, 750.0, args=(epsilon, dim), xtol=1e-14, rtol=1e-15)
+
+
+class PrivUnitTwin(NamedTuple):
+    """What the compiled kernel needs; ``mean_cosine`` is m = E t."""
+
+    dim: int
+    bound: float
+    mean_cosine: float
+
+
+@numba.njit(cache=True)
+def _release(twin, vector, variates, scratch, out):
+    """Release ``vector`` with the variates [w, g_1..g_(d+1)], t = sign(w) (1 - |w|)."""
+    dim = twin.dim
+    square, _ = unit_ball_point(vector, twin.bound, dim, scratch)
+    scratch[dim] = math.sqrt(1.0 - square)  # scratch is now u
+    dot = 0.0
+    for i in range(dim + 1):
+        dot += variates[1 + i] * scratch[i]
+    norm = 0.0
+    for i in range(dim + 1):
+        norm += (variates[1 + i] - dot * scratch[i]) ** 2
+    depth = abs(variates[0])
+    scale = twin.bound / twin.mean_cosine
+    along = scale * math.copysign(1.0 - depth, variates[0])
+    across = scale * math.sqrt(depth * (2.0 - depth) / norm)
+    for i in range(dim):
+        out[i] = along * scratch[i] + across * (variates[1 + i] - dot * scratch[i])
+
+
+@numba.njit(cache=True)
+def _release_rows(twin, vectors, variates, out):
+    scratch = np.empty(twin.dim + 1)
+    for row in range(vectors.shape[0]):
+        _release(twin, vectors[row], variates[row], scratch, out[row])
+
+
+class PrivUnit(Mechanism):
+    """Lifted PrivUnit, pure epsilon-LDP; the default mechanism.
+
+    Parameters
+    ----------
+    epsilon : float
+        In [1e-3, 700].
+    delta : float
+        Must be 0.
+    dim : int
+        Dimension d.
+    bound : float
+        Radius G of the ball.
+
+    Attributes
+    ----------
+    threshold, depth : float
+        gamma and 1 - gamma.
+    mean_cosine : float
+        m = E t, equal to the threshold up to rounding; the scale G/m of the messages uses it, so
+        that they are unbiased whatever the rounding of the threshold.
+    cap_probability : float
+        p, the probability that t >= gamma.
+
+    Notes
+    -----
+    The covariance of the message is `noise_variance` times the identity for every input, and
+    every message has norm at most G/gamma.
+    """
+
+    name: ClassVar[str] = "privunit"
+
+    def __init__(self, *, epsilon, delta=0.0, dim, bound):
+        super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
+        self._check_finite_epsilon()
+        self._check_pure()
+        logit = optimal_logit(self.epsilon, self.dim)
+        self._set_cap(logit)
+        # m - gamma = ((e^eps - 1) E(t - gamma)_+ - gamma) / (1 + (e^eps - 1) q)
+        residual = math.expm1(_threshold_residual(logit, self.epsilon, self.dim))
+        mean_cosine = self.threshold * (1.0 + residual * math.exp(-self._log_normaliser))
+        unit_variance = self.depth * (1.0 + self.threshold) / self.threshold**2 / (self.dim + 1)
+        self._set(
+            mean_cosine=mean_cosine,
+            noise_variance=self.bound**2 * unit_variance,
+            noise_variance_floor=self.bound**2 * unit_variance,
+            support_radius=self.bound / mean_cosine,
+            n_variates=self.dim + 2,
+        )
+
+    def _set_cap(self, logit):
+        """Store the cap; the normaliser is 1 + (e^eps - 1) q, the sum of the two weights."""
+        _, log_depth = _log_threshold_and_depth(logit)
+        log_probability = log_cap_probability(log_depth, self.dim)
+        log_normaliser = np.logaddexp(0.0, _log_expm1(self.epsilon) + log_probability)
+        self._set(
+            threshold=float(expit(logit)),
+            depth=math.exp(log_depth),
+            cap_probability=math.exp(self.epsilon + log_probability - log_normaliser),
+            _log_normaliser=float(log_normaliser),
+        )
+
+    def noise_covariance(self, vector):
+        """Return tau^2 I, shape=[dim, dim]."""
+        self._ball_point(vector)
+        return self.noise_variance * np.eye(self.dim)
+
+    def draw(self, n, streams):
+        """Draw [w, g_1..g_(d+1)], shape=[n, dim + 2], from one uniform and d + 1 normals a row.
+
+        The law of the cosine t does not depend on the datum. Column 0 holds its signed distance
+        w to the nearer pole, ``t = sign(w) (1 - |w|)``, because doubles next to 1 and -1 do not
+        resolve t itself when epsilon is large.
+        """
+        n = check_integer("n", n, 0)
+        variates = np.empty((n, self.n_variates))
+        variates[:, 0] = self._signed_depth_quantile(streams.uniform.random(n))
+        variates[:, 1:] = streams.normal.standard_normal((n, self.dim + 1))
+        return variates
+
+    def _signed_depth_quantile(self, level):
+        """Invert the distribution function of 1 - t, and express t as in `draw`.
+
+        Parameters
+        ----------
+        level : array, shape=[n]
+            In [0, 1); levels below `cap_probability` fall in the cap.
+        """
+        in_cap = level < self.cap_probability
+        below = (1.0 - level) * math.exp(self._log_normaliser)  # uniform P(cosine <= t) outside
+        from_south = ~in_cap & (below < 0.5)
+        with np.errstate(divide="ignore"):  # level 0 is the pole itself
+            log_cap_tail = np.log(level) + (self._log_normaliser - self.epsilon)
+            log_tail = np.where(from_south, np.log(below), np.log(np.clip(1.0 - below, 0.0, 0.5)))
+        depth = _depth_of_log_tail(np.where(in_cap, log_cap_tail, log_tail), self.dim)
+        depth = np.where(in_cap, np.minimum(depth, self.depth), depth)
+        depth = np.where(in_cap | from_south, depth, np.maximum(depth, self.depth))
+        return np.where(from_south, -depth, depth)
+
+    def log_density(self, released, vector):
+        """Evaluate the log density with respect to Lebesgue measure.
+
+        Parameters
+        ----------
+        released : array-like, shape=[..., dim]
+            Possible messages.
+        vector : array-like, shape=[..., dim]
+            Inputs, projected radially to the ball.
+
+        Returns
+        -------
+        log_density : array-like, shape=[...]
+            Minus infinity outside the open ball of radius `support_radius`.
+
+        Notes
+        -----
+        A message comes from two points of the sphere, one a hemisphere: the density is the sum of
+        theirs, over the cosine of the projection.
+        """
+        first = check_rows("released", released, self.dim) / self.support_radius
+        point = self._ball_point(vector)
+        complement = 1.0 - np.sum(first**2, axis=-1)
+        inside = complement > 0.0
+        height = np.sqrt(np.where(inside, complement, 1.0))
+        lift = np.sqrt(np.maximum(1.0 - np.sum(point**2, axis=-1), 0.0))
+        distance = np.sum((first - point) ** 2, axis=-1)  # (chord)^2 = 2 (1 - t), exact near t = 1
+        upper = self._log_weight(0.5 * (distance + (height - lift) ** 2))
+        lower = self._log_weight(0.5 * (distance + (height + lift) ** 2))
+        half = 0.5 * (self.dim + 1)
+        log_area = math.log(2.0) + half * math.log(math.pi) - gammaln(half)
+        log_jacobian = np.log(height) + self.dim * math.log(self.support_radius)
+        return np.where(inside, np.logaddexp(upper, lower) - log_area - log_jacobian, -np.inf)
+
+    def _log_weight(self, depth):
+        """Return the log density of U with respect to the uniform law of the sphere."""
+        return np.where(depth <= self.depth, self.epsilon, 0.0) - self._log_normaliser
+
+    def twin(self):
+        """Return the `PrivUnitTwin`."""
+        return PrivUnitTwin(self.dim, self.bound, self.mean_cosine)
+
+    def _release_rows(self, vectors, variates, out):
+        _release_rows(self.twin(), vectors, variates, out)

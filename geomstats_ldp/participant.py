@@ -1,0 +1,109 @@
+"""The participant's side: the only place that touches a raw datum."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import ForeignMessageError
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.losses import loss_from_spec, score_into
+from geomstats_ldp.mechanisms import make_streams, release_into
+from geomstats_ldp.protocol import Message
+
+
+class Participant:
+    """What runs on a participant's own device: protocol and datum in, one message out.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    random_state : None, int, numpy Generator or RandomState, default=None
+        None draws the noise from the operating system, which the privacy guarantee needs. A seed
+        makes the noise predictable to whoever knows it: use it for simulation only.
+
+    Notes
+    -----
+    Each person answers **one** query, once. A second answer about the same datum would spend
+    epsilon again.
+    """
+
+    def __init__(self, protocol, random_state=None):
+        self.protocol = protocol
+        self.random_state = random_state
+        self._streams = None
+
+    def respond(self, query, datum):
+        """Release the randomised score of one datum at a public query.
+
+        Parameters
+        ----------
+        query : Query
+        datum : array-like
+            Raw datum; it is clipped to the public bounds of the loss here.
+
+        Returns
+        -------
+        message : Message
+
+        Raises
+        ------
+        ForeignMessageError
+            If the query belongs to another protocol.
+        ProtocolError
+            If the query point is off the manifold.
+        ValueError
+            If the datum is not finite or has the wrong shape. Nothing is released then.
+        """
+        if query.fingerprint != self.protocol.fingerprint:
+            raise ForeignMessageError(
+                f"query belongs to protocol {query.fingerprint[:12]}, "
+                f"this participant to {self.protocol.fingerprint[:12]}"
+            )
+        point = self.protocol.geometry.check_point(query.point, "query point")
+        loss = loss_from_spec(self.protocol.loss)
+        datum = loss.check_data(datum)
+        if datum.shape != loss.data_shape:
+            raise ValueError(f"datum must have shape {loss.data_shape}; got {datum.shape}")
+        randomiser = self.protocol.randomiser
+        variates = randomiser.draw(1, self._randomness())[0]
+        out = np.empty(self.protocol.geometry.shape)
+        scratch = participant_scratch(self.protocol.geometry)
+        respond_into(
+            self.protocol.geometry, loss, randomiser, point, datum, variates, scratch, out
+        )
+        return Message(query.fingerprint, query.round, query.index, out)
+
+    def _randomness(self):
+        if self._streams is None:
+            self._streams = make_streams(self.random_state)
+        return self._streams
+
+    def __getstate__(self):
+        # A pickled copy must never share the noise of the original, unless a seed asks for it.
+        state = self.__dict__.copy()
+        if self.random_state is None:
+            state["_streams"] = None
+        return state
+
+    def __repr__(self):
+        return f"Participant({self.protocol!r}, random_state={self.random_state!r})"
+
+
+def participant_scratch(geometry):
+    """Buffers of `respond_into`: ambient vector, and coordinates with one spare for the lift."""
+    return np.zeros(geometry.shape), np.zeros((3, geometry.dim + 1))
+
+
+@register_jitable
+def respond_into(geometry, loss, mechanism, query, datum, variates, scratch, out):
+    """Score at the query, to frame coordinates, through the randomiser, back to the tangent space.
+
+    This is Proposition (lift) of the paper: B_q R(B_q^{-1} g(q)). Runs in both engines.
+    """
+    vector, coords = scratch
+    dim = coords.shape[1] - 1
+    score_into(loss, query, datum, vector)
+    dispatch.lower(geometry, vector, query, coords[0, :dim])
+    release_into(mechanism, coords[0, :dim], variates, coords[1], coords[2, :dim])
+    dispatch.lift(geometry, coords[2, :dim], query, out)

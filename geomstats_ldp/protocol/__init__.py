@@ -1,0 +1,17 @@
+"""The public part: protocol, queries, messages, transcript."""
+
+from geomstats_ldp.protocol.messages import Message, Query
+from geomstats_ldp.protocol.protocol import Protocol, make_protocol
+from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
+from geomstats_ldp.protocol.transcript import Transcript
+
+__all__ = [
+    "GainRule",
+    "InferenceRule",
+    "Message",
+    "Protocol",
+    "Query",
+    "RadiusRule",
+    "Transcript",
+    "make_protocol",
+]

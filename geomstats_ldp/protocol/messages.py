@@ -1,0 +1,83 @@
+"""Queries to participants and their messages."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.serialization import canonical_json
+
+#: Sides of a query pair; "base" is the query of an odd last participant.
+SIDES = ("plus", "minus", "base")
+
+
+@dataclass(frozen=True)
+class Query:
+    """Public question to one participant: the score at `point`.
+
+    Attributes
+    ----------
+    fingerprint : str
+        Fingerprint of the protocol.
+    round : int
+        Round, counted from zero.
+    index : int
+        Position within the round: pair 0 plus, pair 0 minus, pair 1 plus, ...
+    side : {"plus", "minus", "base"}
+    point : array, shape [*point_shape]
+    """
+
+    fingerprint: str
+    round: int
+    index: int
+    side: str
+    point: np.ndarray
+
+    def to_json(self):
+        """JSON text, to send to a participant."""
+        return canonical_json({**self.__dict__, "point": np.asarray(self.point).tolist()})
+
+    @classmethod
+    def from_json(cls, text):
+        """Inverse of `to_json`."""
+        return cls(**_parse(text, "point"))
+
+
+@dataclass(frozen=True)
+class Message:
+    """Private answer of one participant.
+
+    Attributes
+    ----------
+    fingerprint, round, index
+        Copied from the query that is answered.
+    tangent_vec : array, shape [*point_shape]
+        Randomised score, an ambient tangent vector at the query point.
+    """
+
+    fingerprint: str
+    round: int
+    index: int
+    tangent_vec: np.ndarray
+
+    def to_json(self):
+        """JSON text, to send to the server."""
+        record = {**self.__dict__, "tangent_vec": np.asarray(self.tangent_vec).tolist()}
+        return canonical_json(record)
+
+    @classmethod
+    def from_json(cls, text):
+        """Inverse of `to_json`."""
+        return cls(**_parse(text, "tangent_vec"))
+
+
+def _parse(text, array_name):
+    try:
+        record = json.loads(text)
+        record[array_name] = np.array(record[array_name], dtype=float)
+    except (ValueError, TypeError, KeyError) as error:
+        raise MessageError(f"text is not a query or message: {error}") from error
+    return record

@@ -1,0 +1,290 @@
+"""Everything public about one collection, fixed before the first message."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import GeodesicBall, Geometry
+from geomstats_ldp.geometry.regions import region_from_spec
+from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
+from geomstats_ldp.mechanisms import mechanism_from_spec
+from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
+from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
+from geomstats_ldp.serialization import canonical_json, decode
+
+#: Version of the record that `Protocol.to_json` writes.
+_FORMAT = 1
+
+
+def _nested_tuple(array):
+    return tuple(_nested_tuple(row) for row in array) if np.ndim(array) else float(array)
+
+
+@dataclass(frozen=True, eq=False)
+class Protocol:
+    """Public specification of one collection; frozen, serialisable, with a fingerprint.
+
+    Most users get one from an estimator. `make_protocol` builds one from objects; the fields hold
+    plain records only, so that ``Protocol.from_json(protocol.to_json()) == protocol``.
+
+    Attributes
+    ----------
+    space, loss, mechanism, region : dict
+        Plain records of the space, the loss, the randomiser and the working region K_s.
+    retraction : {"exponential", "projection"}
+    reference : nested tuple, shape [*point_shape]
+        Point at which the public frame is given.
+    basis : nested tuple, shape [dim, *point_shape]
+        The frame there.
+    initial_point : nested tuple, shape [*point_shape]
+        First iterate.
+    directions : nested tuple, shape [n_directions, dim]
+        Cycle of query directions.
+    preconditioner : nested tuple, shape [dim, dim]
+        Symmetric positive definite map of the pair average in frame coordinates.
+    radius : RadiusRule
+    gain : GainRule
+    inference : InferenceRule
+    hessian_bound : float
+        Public upper bound L_H on the eigenvalues of the population Hessian.
+    pairs_per_round : int
+    n_participants : int or None
+        Planned number of participants; with an odd number the last gives an ordinary update.
+        None leaves the end open.
+    """
+
+    space: dict
+    loss: dict
+    mechanism: dict
+    region: dict
+    retraction: str
+    reference: tuple
+    basis: tuple
+    initial_point: tuple
+    directions: tuple
+    preconditioner: tuple
+    radius: RadiusRule
+    gain: GainRule
+    inference: InferenceRule
+    hessian_bound: float
+    pairs_per_round: int = 1
+    n_participants: int | None = None
+
+    # ---------------------------------------------------------------- objects
+
+    @cached_property
+    def geometry(self):
+        """The `Geometry` this protocol describes."""
+        return Geometry(
+            space_from_spec(self.space), self.reference, self.basis, retraction=self.retraction
+        )
+
+    @cached_property
+    def randomiser(self):
+        """The mechanism each participant applies."""
+        return mechanism_from_spec(self.mechanism)
+
+    @cached_property
+    def working_region(self) -> GeodesicBall:
+        """Region K_s that holds the iterates."""
+        return region_from_spec(self.region)
+
+    @cached_property
+    def schedule(self):
+        """Clock of the recursion."""
+        return Schedule(
+            directions=np.array(self.directions),
+            radius_maximum=self.radius.maximum,
+            radius_scale=self.radius.scale,
+            radius_exponent=self.radius.exponent,
+            gain_constant=self.gain.constant,
+            gain_offset=self.gain.offset,
+            gain_exponent=self.gain.exponent,
+            step_cap=self.gain.step_cap,
+            preconditioner=np.array(self.preconditioner),
+            pairs_per_round=self.pairs_per_round,
+        )
+
+    @property
+    def dim(self):
+        """Dimension d of the manifold."""
+        return len(self.basis)
+
+    # ---------------------------------------------------------------- records
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        record = {"format": _FORMAT}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            record[field.name] = value.to_spec() if hasattr(value, "to_spec") else value
+        return record
+
+    def to_json(self):
+        """JSON text that `from_json` reads back to an equal protocol."""
+        return canonical_json(self.to_spec())
+
+    @classmethod
+    def from_json(cls, text):
+        """Rebuild a protocol.
+
+        Raises
+        ------
+        ProtocolError
+            If the text is not a protocol of a known format.
+        """
+        try:
+            record = decode(json.loads(text))
+            if record.pop("format") != _FORMAT:
+                raise ValueError("unknown format")
+            for name in ("reference", "basis", "initial_point", "directions", "preconditioner"):
+                record[name] = _nested_tuple(record[name])
+            record["radius"] = RadiusRule(**record["radius"])
+            record["gain"] = GainRule(**record["gain"])
+            record["inference"] = InferenceRule(**record["inference"])
+            return cls(**record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ProtocolError(f"text is not a protocol of format {_FORMAT}: {error}") from error
+
+    @cached_property
+    def fingerprint(self):
+        """Hexadecimal digest that messages carry, equal for equal protocols only."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def __eq__(self, other):
+        return isinstance(other, Protocol) and self.to_json() == other.to_json()
+
+    def __hash__(self):
+        return hash(self.fingerprint)
+
+    def __getstate__(self):
+        # Spaces hold what may not pickle; everything cached is rebuilt from the plain records.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __repr__(self):
+        return (
+            f"Protocol(space={self.space['name']}(dim={self.dim}), loss={self.loss['name']!r}, "
+            f"randomiser={self.randomiser!r}, n_participants={self.n_participants}, "
+            f"fingerprint={self.fingerprint[:12]!r})"
+        )
+
+
+def make_protocol(
+    space,
+    loss,
+    mechanism,
+    region,
+    *,
+    radius,
+    gain,
+    inference=None,
+    retraction="exponential",
+    reference=None,
+    initial_point=None,
+    directions=None,
+    preconditioner=None,
+    hessian_bound=None,
+    pairs_per_round=1,
+    n_participants=None,
+):
+    """Build a protocol from objects, and check that its parts fit together.
+
+    Parameters
+    ----------
+    space : geomstats manifold
+    loss : Loss
+    mechanism : Mechanism
+    region : GeodesicBall
+        Working region K_s.
+    radius : RadiusRule
+    gain : GainRule
+    inference : InferenceRule, optional
+    retraction : {"exponential", "projection"}
+    reference, initial_point : array-like, shape [*point_shape], optional
+        Default to the centre of the region.
+    directions : array-like, shape [n_directions, dim], optional
+        Default e_1, -e_1, ..., e_d, -e_d.
+    preconditioner : array-like, shape [dim, dim], optional
+        Default the identity.
+    hessian_bound : float, optional
+        Default the bound that the loss states.
+    pairs_per_round : int
+    n_participants : int, optional
+
+    Raises
+    ------
+    ProtocolError
+        Naming the part that does not fit.
+    """
+    center = region.center
+    geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
+    if mechanism.dim != geometry.dim:
+        raise ProtocolError(
+            f"mechanism must have the dimension of the space, {geometry.dim}; got {mechanism.dim}"
+        )
+    bound = loss.score_bound(region)
+    if mechanism.bound < bound * (1 - 1e-12):
+        raise ProtocolError(
+            f"mechanism bound must be at least the score bound {bound}; got {mechanism.bound}"
+        )
+    initial_point = geometry.check_point(
+        center if initial_point is None else initial_point, "initial_point"
+    )
+    if not region.contains(geometry, initial_point):
+        raise ProtocolError("initial_point must lie in the working region")
+    dim = geometry.dim
+    directions = coordinate_cycle(dim) if directions is None else directions
+    return Protocol(
+        space=space_to_spec(space),
+        loss=loss.to_spec(),
+        mechanism=mechanism.to_spec(),
+        region=region.to_spec() | {"center": _nested_tuple(geometry.check_point(center))},
+        retraction=retraction,
+        reference=_nested_tuple(geometry.reference),
+        basis=_nested_tuple(geometry.basis),
+        initial_point=_nested_tuple(initial_point),
+        directions=_nested_tuple(check_direction_cycle(directions, dim)),
+        preconditioner=_nested_tuple(_check_preconditioner(preconditioner, dim)),
+        radius=radius,
+        gain=gain,
+        inference=InferenceRule() if inference is None else inference,
+        hessian_bound=_check_hessian_bound(loss, region, hessian_bound),
+        pairs_per_round=_check_count("pairs_per_round", pairs_per_round),
+        n_participants=(
+            None if n_participants is None else _check_count("n_participants", n_participants)
+        ),
+    )
+
+
+def _check_hessian_bound(loss, region, hessian_bound):
+    bound = float(loss.hessian_bound(region) if hessian_bound is None else hessian_bound)
+    if not (np.isfinite(bound) and bound > 0):
+        raise ProtocolError(f"hessian_bound must be positive and finite; got {bound}")
+    return bound
+
+
+def _check_count(name, value):
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ProtocolError(f"{name} must be a positive integer; got {value!r}")
+    return int(value)
+
+
+def _check_preconditioner(preconditioner, dim):
+    if preconditioner is None:
+        return np.eye(dim)
+    preconditioner = np.array(preconditioner, dtype=float)
+    if preconditioner.shape != (dim, dim) or not np.isfinite(preconditioner).all():
+        raise ProtocolError(
+            f"preconditioner must be a finite matrix of shape {(dim, dim)}; "
+            f"got shape {preconditioner.shape}"
+        )
+    symmetric = np.allclose(preconditioner, preconditioner.T, rtol=1e-10)
+    if not symmetric or np.linalg.eigvalsh(preconditioner)[0] <= 0:
+        raise ProtocolError("preconditioner must be symmetric positive definite")
+    return preconditioner

@@ -1,0 +1,132 @@
+"""Small frozen records of the public rules a protocol fixes, each checked when it is made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
+
+DIVISORS = ("regression", "pairs")
+
+
+def _positive(name, value):
+    value = float(value)
+    if not (math.isfinite(value) and value > 0):
+        raise ProtocolError(f"{name} must be positive and finite; got {value}")
+    return value
+
+
+def _non_negative(name, value):
+    value = float(value)
+    if not (math.isfinite(value) and value >= 0):
+        raise ProtocolError(f"{name} must be non-negative and finite; got {value}")
+    return value
+
+
+class _Rule:
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class RadiusRule(_Rule):
+    """Query radius h = min(maximum, scale * c^-exponent) in cycle c = 1, 2, ...
+
+    Parameters
+    ----------
+    maximum : float
+        Largest radius, in tangent length (radians on the sphere).
+    scale : float
+        Radius in the first cycle before the maximum applies.
+    exponent : float
+        0 for a fixed radius, else strictly between 1/4 and 1/2.
+    """
+
+    maximum: float
+    scale: float
+    exponent: float
+
+    def __post_init__(self):
+        _positive("radius maximum", self.maximum)
+        _positive("radius scale", self.scale)
+        check_radius_exponent(self.exponent)
+
+    @classmethod
+    def fixed(cls, radius):
+        """The same radius throughout (fixed horizon, or an affine score)."""
+        return cls(maximum=radius, scale=radius, exponent=0.0)
+
+
+@dataclass(frozen=True)
+class GainRule(_Rule):
+    """Gain ``constant * (i + offset)^-exponent`` per participant, and the step cap.
+
+    Parameters
+    ----------
+    constant, offset : float
+        In units of inverse Hessian, and of participants.
+    exponent : float
+        Strictly between 1/2 and 1.
+    step_cap : float
+        Largest tangent length of one update.
+    """
+
+    constant: float
+    offset: float
+    exponent: float
+    step_cap: float
+
+    def __post_init__(self):
+        _positive("gain constant", self.constant)
+        _non_negative("gain offset", self.offset)
+        check_gain_exponent(self.exponent)
+        _positive("step_cap", self.step_cap)
+
+
+@dataclass(frozen=True)
+class InferenceRule(_Rule):
+    """Constants of the nuisance estimates and the finite-sample guard.
+
+    Parameters
+    ----------
+    ridge : float
+        The ridge is ``ridge * (s_n / d) * n^-1/2``.
+    hessian_floor : float
+        The eigenvalue floor is ``hessian_floor * max(hessian_unit, mean |eigenvalue|) * n^-1/4``,
+        at most half the Hessian bound.
+    hessian_unit : float
+        Smallest scale the floor uses, in units of the Hessian.
+    covariance_floor : float
+        Without noise the eigenvalues of the score covariance are floored at
+        ``covariance_floor * max(covariance_unit, mean |eigenvalue|) * n^-1/3``.
+    covariance_unit : float
+        Smallest scale of that floor, in units of the score squared.
+    guard : float
+        Strength a of the finite-sample guard ``1 + a * min(u, guard_cap)^guard_power``.
+    guard_cap : float
+    guard_power : float
+        1 is the form of the paper.
+    divisor : {"regression", "pairs"}
+        Residual covariance with divisor L - d - 1, or L.
+    """
+
+    ridge: float = 0.1
+    hessian_floor: float = 0.5
+    hessian_unit: float = 1.0
+    covariance_floor: float = 0.1
+    covariance_unit: float = 1.0
+    guard: float = 0.0
+    guard_cap: float = 1.0
+    guard_power: float = 1.0
+    divisor: str = "regression"
+
+    def __post_init__(self):
+        for name in ("ridge", "hessian_unit", "covariance_unit", "guard", "guard_cap"):
+            _non_negative(name, getattr(self, name))
+        for name in ("hessian_floor", "covariance_floor", "guard_power"):
+            _positive(name, getattr(self, name))
+        if self.divisor not in DIVISORS:
+            raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")

@@ -1,0 +1,56 @@
+"""The transcript of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.protocol.protocol import Protocol
+from geomstats_ldp.serialization import write_atomically
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """Public record of a run: the protocol and every message in order.
+
+    Queries are not stored: they are functions of the protocol and the messages before them.
+
+    Attributes
+    ----------
+    protocol : Protocol
+    messages : array, shape [n_participants, *point_shape]
+    """
+
+    protocol: Protocol
+    messages: np.ndarray
+
+    def __len__(self):
+        return len(self.messages)
+
+    def save(self, path):
+        """Write a ``.npz`` file, without pickle, that `load` reads back exactly."""
+        write_atomically(
+            path,
+            lambda file: np.savez_compressed(
+                file, protocol=np.array(self.protocol.to_json()), messages=self.messages
+            ),
+        )
+
+    @classmethod
+    def load(cls, path):
+        """Read a transcript that `save` wrote.
+
+        Raises
+        ------
+        MessageError
+            If the file is not a transcript.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return cls(Protocol.from_json(str(file["protocol"])), file["messages"])
+        except (KeyError, ValueError, EOFError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise MessageError(f"{path} is not a transcript: {error}") from error

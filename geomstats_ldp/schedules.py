@@ -1,0 +1,135 @@
+"""Public schedules: direction cycles, query radii, gains and the step cap.
+
+Everything here is fixed before the first message comes. `Schedule` is the record of plain arrays
+and numbers that the recursion reads; its functions run in both engines.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import ProtocolError
+
+
+class Schedule(NamedTuple):
+    """Public clock of one run.
+
+    Attributes
+    ----------
+    directions : array, shape [n_directions, dim]
+        Cycle of unit directions v_1, ..., v_R; see `check_direction_cycle`.
+    radius_maximum, radius_scale, radius_exponent : float
+        Query radius h = min(radius_maximum, radius_scale * c^-radius_exponent) in cycle c = 1, 2,
+        ... An exponent of zero gives a fixed radius.
+    gain_constant, gain_offset, gain_exponent : float
+        Gain C (i + b)^-a per participant, see `gain`.
+    step_cap : float
+        Largest tangent length of one update.
+    preconditioner : array, shape [dim, dim]
+        Symmetric positive definite map of the pair average, in frame coordinates.
+    pairs_per_round : int
+        Pairs that share one frozen iterate.
+    """
+
+    directions: np.ndarray
+    radius_maximum: float
+    radius_scale: float
+    radius_exponent: float
+    gain_constant: float
+    gain_offset: float
+    gain_exponent: float
+    step_cap: float
+    preconditioner: np.ndarray
+    pairs_per_round: int
+
+
+@register_jitable
+def query_radius(schedule, pair):
+    """Radius h of a pair, counted from zero; constant within a cycle of directions."""
+    cycle = pair // schedule.directions.shape[0] + 1
+    return min(
+        schedule.radius_maximum, schedule.radius_scale * cycle ** (-schedule.radius_exponent)
+    )
+
+
+@register_jitable
+def gain(schedule, n_answers, n_participants):
+    """Gain of an update made from `n_answers` messages, the last from participant `n_participants`.
+
+    A pair has n_answers = 2, which is the paper's 2C(2k + b)^-a; one ordinary participant has
+    n_answers = 1, and a round of m pairs 2m. Each participant is worth the same share.
+    """
+    clock = n_participants + schedule.gain_offset
+    return n_answers * schedule.gain_constant * clock ** (-schedule.gain_exponent)
+
+
+def gain_offset(constant, exponent, noise_scale, dim, step_cap, n_answers=2):
+    """Offset b that keeps the noise of the first update within the step cap.
+
+    With m answers the average of the noise has length about ``noise_scale * sqrt(dim / m)``; b
+    solves m C (m + b)^-a noise_scale sqrt(dim / m) = step_cap, or is zero (section S.3 of the
+    paper for m = 2).
+    """
+    length = n_answers * constant * noise_scale * math.sqrt(dim / n_answers)
+    return max(0.0, (length / step_cap) ** (1 / exponent) - n_answers)
+
+
+def coordinate_cycle(dim):
+    """Direction cycle e_1, -e_1, ..., e_d, -e_d, shape [2 * dim, dim]."""
+    eye = np.eye(dim)
+    return np.stack([eye, -eye], axis=1).reshape(2 * dim, dim)
+
+
+def check_direction_cycle(directions, dim):
+    """Check a cycle of query directions against equation (tight-frame design) of the paper.
+
+    Parameters
+    ----------
+    directions : array-like, shape [n_directions, dim]
+
+    Returns
+    -------
+    directions : array, shape [n_directions, dim]
+
+    Raises
+    ------
+    ProtocolError
+        Unless the rows are unit vectors with zero sum and R^-1 sum v v^T = I / dim.
+    """
+    directions = np.array(directions, dtype=float)
+    if directions.ndim != 2 or directions.shape[1] != dim or len(directions) < 2:
+        raise ProtocolError(
+            f"directions must have shape (n_directions, {dim}); got {directions.shape}"
+        )
+    moment = directions.T @ directions / len(directions)
+    unit = np.allclose(np.linalg.norm(directions, axis=1), 1.0, atol=1e-9)
+    centred = np.allclose(directions.sum(axis=0), 0.0, atol=1e-9)
+    tight = np.allclose(moment, np.eye(dim) / dim, atol=1e-9)
+    if not (unit and centred and tight):
+        raise ProtocolError(
+            "directions must be a tight frame with zero sum: unit rows "
+            f"({'yes' if unit else 'no'}), zero sum ({'yes' if centred else 'no'}), "
+            f"second moment I/{dim} ({'yes' if tight else 'no'})"
+        )
+    return directions
+
+
+def check_radius_exponent(exponent):
+    """A radius is fixed (exponent 0) or shrinks with an exponent strictly in (1/4, 1/2)."""
+    if exponent == 0 or 0.25 < exponent < 0.5:
+        return float(exponent)
+    raise ProtocolError(
+        "radius_exponent must be 0 (fixed radius) or lie strictly between 1/4 and 1/2; "
+        f"got {exponent}"
+    )
+
+
+def check_gain_exponent(exponent):
+    """Averaging needs a gain exponent strictly in (1/2, 1)."""
+    if 0.5 < exponent < 1:
+        return float(exponent)
+    raise ProtocolError(f"gain_exponent must lie strictly between 1/2 and 1; got {exponent}")

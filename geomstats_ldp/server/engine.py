@@ -1,0 +1,75 @@
+"""The recursion as it is, or compiled: two engines, one source."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+from numba.extending import register_jitable
+
+from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.server import recursion
+
+ENGINES = ("auto", "compiled", "geomstats")
+
+
+@register_jitable
+def replay_rounds(geometry, region, schedule, state, scratch, messages):
+    """Run full rounds over messages that answer the queries of the schedule in order."""
+    answers = scratch.queries.shape[0]
+    for start in range(0, messages.shape[0] - answers + 1, answers):
+        recursion.open_round(geometry, schedule, state, scratch, answers // 2)
+        recursion.close_round(
+            geometry, region, schedule, state, scratch, messages[start:start + answers],
+            answers // 2,
+        )
+
+
+_compiled_open_round = cached_njit(recursion.open_round)
+_compiled_close_round = cached_njit(recursion.close_round)
+_compiled_close_single = cached_njit(recursion.close_single)
+_compiled_replay_rounds = cached_njit(replay_rounds)
+
+
+class Engine(NamedTuple):
+    """The functions of the recursion and the geometry they act on.
+
+    Attributes
+    ----------
+    name : {"compiled", "geomstats"}
+    geometry : Geometry or its twin
+    """
+
+    name: str
+    geometry: Any
+    open_round: Callable
+    close_round: Callable
+    close_single: Callable
+    replay_rounds: Callable
+
+
+def make_engine(name, geometry):
+    """Engine of the given name; "auto" compiles wherever the space has closed forms.
+
+    Raises
+    ------
+    ProtocolError
+        If the name is unknown, or "compiled" is asked of a space without closed forms.
+    """
+    if name not in ENGINES:
+        raise ProtocolError(f"engine must be one of {ENGINES}; got {name!r}")
+    twin = None if name == "geomstats" else geometry.twin()
+    if twin is not None:
+        return Engine(
+            "compiled", twin, _compiled_open_round, _compiled_close_round,
+            _compiled_close_single, _compiled_replay_rounds,
+        )
+    if name == "compiled":
+        raise ProtocolError(
+            f"engine='compiled' has no closed forms for {type(geometry.space).__name__}; "
+            "use engine='auto'"
+        )
+    return Engine(
+        "geomstats", geometry, recursion.open_round, recursion.close_round,
+        recursion.close_single, replay_rounds,
+    )

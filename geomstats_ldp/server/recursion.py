@@ -1,0 +1,185 @@
+"""The recursion of symmetric-pair regression (section 2.3 of the paper), written once.
+
+The functions here are plain Python over the operations of `geomstats_ldp.geometry.dispatch`. Run as
+they are they call geomstats; reached from compiled code they use the closed forms. Randomness never
+enters: the messages are inputs, so both engines give the same state from the same messages.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.regions import project
+from geomstats_ldp.schedules import gain, query_radius
+from geomstats_ldp.server.regression import RegressionSums, add_pair, close_cycle, empty_sums
+
+#: Entries of `State.counts`.
+N_PARTICIPANTS, N_PAIRS, N_CAPPED, N_PROJECTED, LAST_SAFEGUARD = range(5)
+
+
+class State(NamedTuple):
+    """What the next round needs, and nothing else; O(dim^2) numbers.
+
+    Attributes
+    ----------
+    iterate, average : array, shape [*point_shape]
+        Current iterate x_k and intrinsic running average.
+    counts : array of int, shape [5]
+        Participants, pairs, updates cut by the step cap, updates projected back into the working
+        region, and the participant at whose update a safeguard acted last.
+    sums : RegressionSums
+    """
+
+    iterate: np.ndarray
+    average: np.ndarray
+    counts: np.ndarray
+    sums: RegressionSums
+
+
+class Scratch(NamedTuple):
+    """Buffers of the recursion; nothing in them survives a round.
+
+    Attributes
+    ----------
+    queries : array, shape [2 * pairs_per_round, *point_shape]
+        Open queries, the plus side of each pair first.
+    vectors : array, shape [2, *point_shape]
+    point : array, shape [*point_shape]
+    coords : array, shape [5, dim]
+    """
+
+    queries: np.ndarray
+    vectors: np.ndarray
+    point: np.ndarray
+    coords: np.ndarray
+
+
+def initial_state(point, dim, n_directions):
+    """State before the first participant."""
+    point = np.array(point, dtype=float)
+    return State(point, point.copy(), np.zeros(5, dtype=np.int64), empty_sums(dim, n_directions))
+
+
+def copy_state(state):
+    """Independent copy of a state."""
+    return State(
+        state.iterate.copy(),
+        state.average.copy(),
+        state.counts.copy(),
+        RegressionSums(*(values.copy() for values in state.sums)),
+    )
+
+
+def make_scratch(shape, dim, pairs_per_round):
+    """Buffers for a space with points of the given shape."""
+    return Scratch(
+        np.zeros((2 * pairs_per_round, *shape)),
+        np.zeros((2, *shape)),
+        np.zeros(shape),
+        np.zeros((5, dim)),
+    )
+
+
+@register_jitable
+def open_round(geometry, schedule, state, scratch, n_pairs):
+    """Write the 2 * n_pairs queries of the next round to ``scratch.queries`` (pair queries)."""
+    n_directions = schedule.directions.shape[0]
+    offset = scratch.coords[0]
+    for j in range(n_pairs):
+        pair = state.counts[N_PAIRS] + j
+        radius = query_radius(schedule, pair)
+        for side in range(2):
+            signed = radius if side == 0 else -radius
+            for i in range(offset.shape[0]):
+                offset[i] = signed * schedule.directions[pair % n_directions, i]
+            dispatch.lift(geometry, offset, state.iterate, scratch.vectors[0])
+            dispatch.retract(
+                geometry, scratch.vectors[0], state.iterate, scratch.queries[2 * j + side]
+            )
+
+
+@register_jitable
+def _at_iterate(geometry, state, scratch, message, query, out):
+    """Frame coordinates at the iterate of a message transported there from its query."""
+    # Projecting first makes every engine and every path treat a message alike.
+    dispatch.to_tangent(geometry, message, query, scratch.vectors[0])
+    dispatch.transport(geometry, scratch.vectors[0], query, state.iterate, scratch.vectors[1])
+    dispatch.lower(geometry, scratch.vectors[1], state.iterate, out)
+
+
+@register_jitable
+def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
+    """Take the answers to the open queries: regression sums, update and average."""
+    n_directions = schedule.directions.shape[0]
+    offset, plus, minus, average = (
+        scratch.coords[0], scratch.coords[1], scratch.coords[2], scratch.coords[3],
+    )
+    average[:] = 0.0
+    for j in range(n_pairs):
+        pair = state.counts[N_PAIRS]
+        radius = query_radius(schedule, pair)
+        _at_iterate(geometry, state, scratch, messages[2 * j], scratch.queries[2 * j], plus)
+        _at_iterate(geometry, state, scratch, messages[2 * j + 1], scratch.queries[2 * j + 1], minus)
+        for i in range(offset.shape[0]):
+            offset[i] = radius * schedule.directions[pair % n_directions, i]
+            average[i] += 0.5 * (plus[i] + minus[i]) / n_pairs
+            minus[i] = 0.5 * (plus[i] - minus[i])
+        add_pair(state.sums, minus, offset, radius * radius)
+        state.counts[N_PAIRS] += 1
+        if (pair + 1) % n_directions == 0:
+            close_cycle(state.sums, pair // n_directions)
+    _update(geometry, region, schedule, state, scratch, average, 2 * n_pairs)
+
+
+@register_jitable
+def close_single(geometry, region, schedule, state, scratch, message):
+    """Take the answer of an odd last participant: one ordinary update at the iterate."""
+    average = scratch.coords[3]
+    _at_iterate(geometry, state, scratch, message, state.iterate, average)
+    _update(geometry, region, schedule, state, scratch, average, 1)
+
+
+@register_jitable
+def _update(geometry, region, schedule, state, scratch, average, n_answers):
+    """Capped gradient step, projection and intrinsic running average (pair update)."""
+    state.counts[N_PARTICIPANTS] += n_answers
+    n_participants = state.counts[N_PARTICIPANTS]
+    step = scratch.coords[4]
+    capped = _capped_step(schedule, average, gain(schedule, n_answers, n_participants), step)
+    dispatch.lift(geometry, step, state.iterate, scratch.vectors[0])
+    dispatch.retract(geometry, scratch.vectors[0], state.iterate, scratch.point)
+    projected = project(geometry, region, scratch.point, scratch.vectors[0], state.iterate)
+    if capped:
+        state.counts[N_CAPPED] += 1
+    if projected:
+        state.counts[N_PROJECTED] += 1
+    if capped or projected:
+        state.counts[LAST_SAFEGUARD] = n_participants
+    # Each participant weighs the same: for pairs this is the 1/k of the paper.
+    towards = scratch.vectors[0]
+    dispatch.log(geometry, state.iterate, state.average, towards)
+    towards *= n_answers / n_participants
+    dispatch.exp(geometry, towards, state.average, scratch.point)
+    state.average[...] = scratch.point
+
+
+@register_jitable
+def _capped_step(schedule, average, gain_value, step):
+    """Write -gain * P U, shortened to the step cap; return whether it was."""
+    squared = 0.0
+    for i in range(step.shape[0]):
+        step[i] = 0.0
+        for j in range(step.shape[0]):
+            step[i] -= gain_value * schedule.preconditioner[i, j] * average[j]
+        squared += step[i] * step[i]
+    length = math.sqrt(squared)
+    if length <= schedule.step_cap:
+        return False
+    for i in range(step.shape[0]):
+        step[i] *= schedule.step_cap / length
+    return True

@@ -1,0 +1,124 @@
+"""Streaming sums of the symmetric-pair regression.
+
+The regression of the half-differences D on the offsets X needs only a few sums over complete
+cycles of directions. They are kept per *slot*: slot 0 holds the cycle in progress, slot 1 all
+complete cycles, and slot 1 + c the single cycle c = 1, 2, ..., `n_early`. The window at K pairs
+omits the first ceil(K^(1/3)) pairs and starts at the next full cycle, so the early slots are what
+has to be subtracted, exactly, whenever the region is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+#: Past this many pairs the start of the window stays where it is.
+_WINDOW_HORIZON = 10**9
+
+#: Slots of the running sums.
+CURRENT, COMPLETE, FIRST_EARLY = 0, 1, 2
+
+
+class RegressionSums(NamedTuple):
+    """Sums over pairs, first index the slot.
+
+    Attributes
+    ----------
+    n_pairs : array of int, shape [n_slots]
+    squared_radius : array, shape [n_slots]
+        Sum of h^2.
+    d : array, shape [n_slots, dim]
+        Sum of D.
+    dx : array, shape [n_slots, dim, dim]
+        Sum of D X^T.
+    dd : array, shape [n_slots, dim, dim]
+        Sum of D D^T.
+    """
+
+    n_pairs: np.ndarray
+    squared_radius: np.ndarray
+    d: np.ndarray
+    dx: np.ndarray
+    dd: np.ndarray
+
+
+class Window(NamedTuple):
+    """Sums over the window that is right for the pairs received so far."""
+
+    n_pairs: int
+    squared_radius: float
+    d: np.ndarray
+    dx: np.ndarray
+    dd: np.ndarray
+
+
+def skipped_cycles(n_pairs, n_directions):
+    """Cycles before the window: those that touch the first ceil(K^(1/3)) of K pairs."""
+    n_pairs = min(int(n_pairs), _WINDOW_HORIZON)
+    burn_in = math.ceil(n_pairs ** (1 / 3) - 1e-9)
+    return -(-burn_in // n_directions)
+
+
+def empty_sums(dim, n_directions):
+    """Sums of no pairs at all."""
+    n_slots = FIRST_EARLY + skipped_cycles(_WINDOW_HORIZON, n_directions)
+    return RegressionSums(
+        np.zeros(n_slots, dtype=np.int64),
+        np.zeros(n_slots),
+        np.zeros((n_slots, dim)),
+        np.zeros((n_slots, dim, dim)),
+        np.zeros((n_slots, dim, dim)),
+    )
+
+
+@register_jitable
+def add_pair(sums, half_difference, offset, squared_radius):
+    """Add one pair to the cycle in progress."""
+    dim = half_difference.shape[0]
+    sums.n_pairs[CURRENT] += 1
+    sums.squared_radius[CURRENT] += squared_radius
+    for i in range(dim):
+        sums.d[CURRENT, i] += half_difference[i]
+        for j in range(dim):
+            sums.dx[CURRENT, i, j] += half_difference[i] * offset[j]
+            sums.dd[CURRENT, i, j] += half_difference[i] * half_difference[j]
+
+
+@register_jitable
+def close_cycle(sums, cycle):
+    """Move the cycle in progress, number `cycle` from zero, to the complete ones."""
+    dim = sums.d.shape[1]
+    early = FIRST_EARLY + cycle
+    last = COMPLETE + 1 if early >= sums.n_pairs.shape[0] else COMPLETE + 2
+    for target in range(COMPLETE, last):
+        slot = COMPLETE if target == COMPLETE else early
+        sums.n_pairs[slot] += sums.n_pairs[CURRENT]
+        sums.squared_radius[slot] += sums.squared_radius[CURRENT]
+        for i in range(dim):
+            sums.d[slot, i] += sums.d[CURRENT, i]
+            for j in range(dim):
+                sums.dx[slot, i, j] += sums.dx[CURRENT, i, j]
+                sums.dd[slot, i, j] += sums.dd[CURRENT, i, j]
+    sums.n_pairs[CURRENT] = 0
+    sums.squared_radius[CURRENT] = 0.0
+    for i in range(dim):
+        sums.d[CURRENT, i] = 0.0
+        for j in range(dim):
+            sums.dx[CURRENT, i, j] = 0.0
+            sums.dd[CURRENT, i, j] = 0.0
+
+
+def window(sums, n_pairs, n_directions):
+    """Regression window for the `n_pairs` pairs received so far.
+
+    Returns
+    -------
+    window : Window
+        Empty (n_pairs = 0) while no full cycle lies in the window.
+    """
+    last_early = FIRST_EARLY + skipped_cycles(n_pairs, n_directions)
+    early = slice(FIRST_EARLY, last_early)
+    return Window(*(values[COMPLETE] - values[early].sum(axis=0) for values in sums))
