@@ -1,0 +1,20 @@
+"""Estimates on manifolds, with confidence regions, from locally private messages."""
+
+from geomstats_ldp.estimators import PrivatePCA
+from geomstats_ldp.inference import WaldRegion
+from geomstats_ldp.participant import Participant
+from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
+from geomstats_ldp.server import Server
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Message",
+    "Participant",
+    "PrivatePCA",
+    "Protocol",
+    "Query",
+    "Server",
+    "Transcript",
+    "WaldRegion",
+]

@@ -13,7 +13,7 @@ class CutLocusError(LDPError, ValueError):
     """Two points have no unique minimising geodesic, so a logarithm is undefined."""
 
 
-class NotReadyError(LDPError, ValueError):
+class NotReadyError(LDPError, ValueError, AttributeError):
     """Too few participants have answered for the quantity that was asked for."""
 
 

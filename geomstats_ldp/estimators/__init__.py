@@ -1,0 +1,5 @@
+"""Scikit-learn faces of the private estimators."""
+
+from geomstats_ldp.estimators.pca import PrivatePCA
+
+__all__ = ["PrivatePCA"]

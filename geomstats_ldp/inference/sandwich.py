@@ -8,10 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_continuous_lyapunov
 
 from geomstats_ldp.exceptions import NotReadyError
+from geomstats_ldp.schedules import gain
 from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS
 from geomstats_ldp.server.regression import window
+
+#: Smallest eigenvalues, relative to the public bounds, that keep the matrices invertible.
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +114,28 @@ def fit_regression(sums, directions, rule, n_participants):
     )
 
 
+def shrink_hessian(regression):
+    r"""Shrink the deviatoric part of the regression Hessian by the noise it carries.
+
+    The entries of the symmetrised slope have noise of variance v/q on the diagonal and v/(2q) off
+    it, with v = tr(Sigma) / (2d) the variance of a coordinate of D and q = s_n / d. The deviatoric
+    part :math:`H_0 = H - (tr H / d) I` lives in d(d+1)/2 - 1 dimensions, so its noise has squared
+    Frobenius norm close to (d(d+1)/2 - 1) v/q, and
+
+    .. math:: \rho = \max\{0, 1 - (d(d+1)/2 - 1) (v/q) / \|H_0\|_F^2\}
+
+    is the positive-part shrinkage factor. It tends to one, so consistency is kept.
+    """
+    hessian = regression.hessian
+    dim = len(hessian)
+    spherical = np.trace(hessian) / dim * np.eye(dim)
+    deviatoric = hessian - spherical
+    size = float(np.sum(deviatoric**2))
+    variance = np.trace(regression.score_covariance) / (2 * dim)
+    noise = (dim * (dim + 1) / 2 - 1) * variance / (np.trace(regression.gram) / dim)
+    return spherical + max(0.0, 1.0 - noise / size) * deviatoric if size > 0 else spherical
+
+
 def clip_eigenvalues(matrix, low, high=np.inf):
     """Put the eigenvalues of a symmetric matrix into [low, high]."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
@@ -118,15 +145,17 @@ def clip_eigenvalues(matrix, low, high=np.inf):
 def hessian_floor(eigenvalues, rule, hessian_bound, n_participants):
     """Vanishing eigenvalue floor of section S.3."""
     scale = max(rule.hessian_unit, float(np.mean(np.abs(eigenvalues))))
-    return min(hessian_bound / 2, rule.hessian_floor * scale * n_participants**-0.25)
+    floor = rule.hessian_floor * scale * n_participants**-0.25
+    return min(hessian_bound / 2, max(floor, _TINY * hessian_bound))
 
 
-def covariance_floor(eigenvalues, rule, noise_floor, n_participants):
+def covariance_floor(eigenvalues, rule, mechanism, n_participants):
     """Known noise variance or, without noise, the vanishing floor of section S.3."""
-    if noise_floor > 0:
-        return noise_floor
+    if mechanism.noise_variance_floor > 0:
+        return mechanism.noise_variance_floor
     scale = max(rule.covariance_unit, float(np.mean(np.abs(eigenvalues))))
-    return rule.covariance_floor * scale * n_participants ** (-1 / 3)
+    floor = rule.covariance_floor * scale * n_participants ** (-1 / 3)
+    return max(floor, _TINY * mechanism.bound**2)
 
 
 def guard_factor(regression, hessian, score_covariance, floor, rule):
@@ -136,6 +165,23 @@ def guard_factor(regression, hessian, score_covariance, floor, rule):
     error = np.sqrt(0.5 * np.trace(score_covariance) * np.trace(spread))
     relative = error / max(float(np.linalg.norm(hessian)), floor)
     return 1.0 + rule.guard * min(relative, rule.guard_cap) ** rule.guard_power
+
+
+def horizon_variance(sandwich, hessian, schedule, n_participants):
+    r"""Variance that the gains leave in the average at a finite horizon.
+
+    In the linear recursion with drift A = PH the score of participant t enters the average with
+    weight :math:`H^{-1} + (\dot{1/\gamma})_t A^{-1} H^{-1}`, less a last stretch of about
+    :math:`1 / (\gamma_n \lambda)` participants that have not acted fully yet. Summed up, the two
+    add :math:`Y / (n \gamma_n)` to the sandwich :math:`\Xi`, with
+
+    .. math:: A Y + Y A^T = \Xi,
+
+    up to a negative term that vanishes without gain offset. It is of order n^(a - 1).
+    """
+    drift = schedule.preconditioner @ hessian
+    per_participant = gain(schedule, 1, n_participants)
+    return solve_continuous_lyapunov(drift, sandwich) / (n_participants * per_participant)
 
 
 def estimate_sandwich(state, protocol):
@@ -160,17 +206,23 @@ def estimate_sandwich(state, protocol):
     sums = window(state.sums, int(state.counts[N_PAIRS]), len(directions))
     regression = fit_regression(sums, directions, rule, n_participants)
     bound = protocol.hessian_bound
-    raw = np.linalg.eigvalsh(regression.hessian)
+    unclipped = shrink_hessian(regression) if rule.hessian == "shrunk" else regression.hessian
+    raw = np.linalg.eigvalsh(unclipped)
     floor = hessian_floor(raw, rule, bound, n_participants)
-    hessian = clip_eigenvalues(regression.hessian, floor, bound)
-    noise_floor = protocol.randomiser.noise_variance_floor
+    hessian = clip_eigenvalues(unclipped, floor, bound)
     spread = np.linalg.eigvalsh(regression.score_covariance)
     score_covariance = clip_eigenvalues(
-        regression.score_covariance, covariance_floor(spread, rule, noise_floor, n_participants)
+        regression.score_covariance,
+        covariance_floor(spread, rule, protocol.randomiser, n_participants),
     )
     inverse = np.linalg.inv(hessian)
+    covariance = inverse @ score_covariance @ inverse
+    if rule.horizon:
+        covariance = covariance + horizon_variance(
+            covariance, hessian, protocol.schedule, n_participants
+        )
     guard = guard_factor(regression, hessian, score_covariance, floor, rule)
-    covariance = guard * inverse @ score_covariance @ inverse / n_participants
+    covariance = guard * covariance / n_participants
     return SandwichEstimate(
         regression=regression,
         hessian=hessian,

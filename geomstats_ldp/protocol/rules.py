@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
 
+HESSIANS = ("shrunk", "raw")
 DIVISORS = ("regression", "pairs")
 
 
@@ -88,10 +89,14 @@ class GainRule(_Rule):
 
 @dataclass(frozen=True)
 class InferenceRule(_Rule):
-    """Constants of the nuisance estimates and the finite-sample guard.
+    """Constants of the nuisance estimates and of the finite-sample corrections.
+
+    The defaults need no tuning; `paper` gives the form of the paper.
 
     Parameters
     ----------
+    hessian : {"shrunk", "raw"}
+        Whether the deviatoric part of the regression Hessian is shrunk by its noise.
     ridge : float
         The ridge is ``ridge * (s_n / d) * n^-1/2``.
     hessian_floor : float
@@ -108,19 +113,23 @@ class InferenceRule(_Rule):
         Strength a of the finite-sample guard ``1 + a * min(u, guard_cap)^guard_power``.
     guard_cap : float
     guard_power : float
-        1 is the form of the paper.
+        1 in the paper; 2 is the order at which the noise of the Hessian enters the statistic.
+    horizon : bool
+        Whether to add the variance that the gains leave at a finite horizon.
     divisor : {"regression", "pairs"}
         Residual covariance with divisor L - d - 1, or L.
     """
 
+    hessian: str = "shrunk"
     ridge: float = 0.1
     hessian_floor: float = 0.5
-    hessian_unit: float = 1.0
+    hessian_unit: float = 0.0
     covariance_floor: float = 0.1
-    covariance_unit: float = 1.0
-    guard: float = 0.0
+    covariance_unit: float = 0.0
+    guard: float = 2.5
     guard_cap: float = 1.0
-    guard_power: float = 1.0
+    guard_power: float = 2.0
+    horizon: bool = True
     divisor: str = "regression"
 
     def __post_init__(self):
@@ -128,5 +137,21 @@ class InferenceRule(_Rule):
             _non_negative(name, getattr(self, name))
         for name in ("hessian_floor", "covariance_floor", "guard_power"):
             _positive(name, getattr(self, name))
+        if self.hessian not in HESSIANS:
+            raise ProtocolError(f"hessian must be one of {HESSIANS}; got {self.hessian!r}")
         if self.divisor not in DIVISORS:
             raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")
+
+    @classmethod
+    def paper(cls, *, guard=0.0, guard_cap=0.35):
+        """Estimates as in section S.3 of the paper: raw Hessian, linear guard, divisor L."""
+        return cls(
+            hessian="raw",
+            hessian_unit=1.0,
+            covariance_unit=1.0,
+            guard=guard,
+            guard_cap=guard_cap,
+            guard_power=1.0,
+            horizon=False,
+            divisor="pairs",
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from geomstats_ldp.exceptions import (
@@ -54,6 +56,15 @@ class Server:
         self.pending = {}
         self.scratch = make_scratch(geometry.shape, geometry.dim, protocol.pairs_per_round)
         self._round_is_open = False
+
+    def __getstate__(self):
+        # Compiled functions and buffers are rebuilt; an open round is reopened when it is asked for.
+        kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
+        return kept | {"engine": self.engine.name}
+
+    def __setstate__(self, kept):
+        self.__init__(kept["protocol"], kept["engine"])
+        self.state, self.pending = kept["state"], kept["pending"]
 
     # ---------------------------------------------------------------- clock
 
@@ -272,6 +283,11 @@ class Server:
         else:
             self.engine.close_round(*common, vectors, len(vectors) // 2)
         self.state = state
+        self._round_is_open = False
+
+    def extend(self):
+        """Open the end of a completed collection; later messages carry a new fingerprint."""
+        self.protocol = replace(self.protocol, n_participants=None)
         self._round_is_open = False
 
     def adopt(self, state):

@@ -73,6 +73,18 @@ def test_release_broadcasts_over_leading_axes(name):
     assert mechanism.noise_covariance(vectors[0]).shape == (3, 3)
 
 
+@pytest.mark.parametrize("name", ["privunit", "gaussian", "l2_ball"])
+def test_memory_order_of_the_inputs_does_not_matter(name):
+    mechanism = build(name)
+    vectors = np.random.default_rng(1).normal(size=(5, 8, 3))
+    released = mechanism.randomise(vectors, 0)
+    fortran = np.asfortranarray(vectors)
+    np.testing.assert_array_equal(mechanism.randomise(fortran, 0), released)
+    expected = mechanism.log_density(released, vectors)
+    got = mechanism.log_density(np.asfortranarray(released), fortran)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("factor", [1.0000001, 10.0, 1e150, 1e307])
 def test_vectors_outside_the_ball_are_projected_radially(name, factor):

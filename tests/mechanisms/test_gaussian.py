@@ -111,6 +111,14 @@ def test_classical_calibration():
     assert exact_log_delta(mechanism.sigma / 3.0, 0.5) < math.log(1e-6)
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.999])
+@pytest.mark.parametrize("delta", [1e-12, 1e-3, 0.5, 0.99])
+def test_classical_scale_is_private_and_larger(epsilon, delta):
+    mechanism = Gaussian(epsilon=epsilon, delta=delta, dim=1, bound=0.5, calibration="classical")
+    assert exact_log_delta(mechanism.sigma, epsilon) < math.log(delta)
+    assert mechanism.sigma > analytic_gaussian_scale(epsilon, delta)
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_classical_calibration_is_refused_where_it_is_not_proved(epsilon):
     with pytest.raises(ValueError, match="epsilon must be below 1 for calibration='classical'"):

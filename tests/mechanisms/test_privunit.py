@@ -108,7 +108,7 @@ def test_reference_values_on_the_plane():
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 30, 1000])
 def test_limits_of_the_noise(dim):
-    """Small eps: tau eps -> sqrt(2 pi) Gamma((d+2)/2)/Gamma((d+1)/2) G / sqrt(d+1) * sqrt 2."""
+    """The leading terms of gamma and tau^2 for small epsilon, of 1 - gamma for large epsilon."""
     small = PrivUnit(epsilon=1e-3, dim=dim, bound=1.0)
     # gamma ~ eps E(t)_+ = eps / (d B(1/2, d/2)), and tau^2 ~ 1/((d+1) gamma^2)
     mean_positive = math.exp(math.lgamma(0.5 * (dim + 1)) - math.lgamma(0.5 * dim))
@@ -116,7 +116,7 @@ def test_limits_of_the_noise(dim):
     assert small.threshold == pytest.approx(1e-3 * mean_positive, rel=2e-3)
     assert small.noise_variance == pytest.approx(1e6 / (dim + 1) / mean_positive**2, rel=4e-3)
     if dim <= 30:
-        # E(t - gamma)_+ ~ 2^(d/2+1) s^(d/2+1) / (B(1/2, d/2) d (d/2+1)) / 2 as s = 1-gamma -> 0
+        # E(t - gamma)_+ ~ 2^(d/2) s^(d/2+1) / (B(1/2, d/2) d (d/2+1)) as s = 1 - gamma -> 0
         large = PrivUnit(epsilon=700.0, dim=dim, bound=1.0)
         log_beta = math.lgamma(0.5) + math.lgamma(0.5 * dim) - math.lgamma(0.5 * (dim + 1))
         power = 0.5 * dim + 1

@@ -1,0 +1,146 @@
+"""Command line: ``python -m geomstats_ldp nhanes``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from geomstats_ldp.serialization import encode, write_atomically
+
+_MECHANISMS = ("privunit", "gaussian", "l2_ball")
+
+
+def main(argv=None):
+    """Run the command line; return the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except (ValueError, OSError) as error:
+        print(f"geomstats-ldp: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="geomstats-ldp",
+        description="Estimates on manifolds, with confidence regions, from locally private data.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    nhanes = commands.add_parser(
+        "nhanes",
+        help="leading body-size direction of 5,175 NHANES participants",
+        description=(
+            "Emulate 5,175 NHANES participants who each release one private message, and print "
+            "the leading body-size direction with its 95%% Wald region at several epsilon."
+        ),
+    )
+    nhanes.set_defaults(run=_run_nhanes)
+    nhanes.add_argument("--mechanism", choices=_MECHANISMS, default="privunit")
+    nhanes.add_argument(
+        "--epsilon", type=_epsilon, nargs="+", default=None, metavar="EPS",
+        help="privacy of each message, positive numbers or inf (default: inf 8 4 2 1)",
+    )
+    nhanes.add_argument(
+        "--seed", type=int, default=0, help="seed of the emulated noise (default: 0)"
+    )
+    nhanes.add_argument(
+        "--output", type=Path, default=Path("nhanes-results"), metavar="DIR",
+        help="folder for nhanes.json and nhanes.png (default: nhanes-results)",
+    )
+    nhanes.add_argument(
+        "--repetitions", type=_count, default=None, metavar="R",
+        help="instead repeat R times with resampled participants; print medians and coverage",
+    )
+    return parser
+
+
+def _epsilon(text):
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"epsilon must be positive or inf; got {text}")
+    return value
+
+
+def _count(text):
+    value = int(text)
+    if value < 2:
+        raise argparse.ArgumentTypeError(f"repetitions must be at least 2; got {text}")
+    return value
+
+
+def _run_nhanes(arguments):
+    # Imported here, so that --help does not wait for geomstats.
+    from geomstats_ldp.studies import nhanes
+
+    data = nhanes.standardised_measures()
+    epsilons = arguments.epsilon or nhanes.EPSILONS
+    if arguments.repetitions is not None:
+        _repeat_nhanes(nhanes, data, epsilons, arguments)
+        return
+    batch = nhanes.batch_direction(data)
+    records = [
+        nhanes.run_nhanes(data, arguments.mechanism, epsilon, arguments.seed, batch)[0]
+        for epsilon in tqdm(epsilons, desc="collections", leave=False)
+    ]
+    _print_nhanes(records, batch, nhanes.clipped_fraction(data))
+    _write_nhanes(records, batch, arguments.output)
+
+
+def _print_nhanes(records, batch, clipped):
+    first = records[0]
+    print("Leading body-size direction, NHANES 2017-2018, one private message per participant")
+    print(
+        f"mechanism {first.mechanism}, n = {first.n_participants}, {first.n_pairs} pairs, "
+        f"{first.n_regression_pairs} in the regression, Gram condition number "
+        f"{first.gram_condition_number:.9f}, {100 * clipped:.1f}% of rows clipped"
+    )
+    print()
+    print(f"{'epsilon':>8} {'height':>8} {'weight':>8} {'waist':>8} {'error':>8} {'95% semi-axis':>14}")
+    for record in records:
+        loadings = " ".join(f"{value:8.3f}" for value in record.loadings)
+        note = "" if record.informative else "  uninformative: reaches the working region's edge"
+        print(
+            f"{_number(record.epsilon):>8} {loadings} {record.angle_error_deg:7.2f}° "
+            f"{record.semi_axis_deg:13.2f}°{note}"
+        )
+    print(f"{'batch':>8} " + " ".join(f"{value:8.3f}" for value in batch))
+
+
+def _write_nhanes(records, batch, folder):
+    from geomstats_ldp.plotting import plot_nhanes
+
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(encode([record.to_dict() for record in records]), indent=2, allow_nan=False)
+    write_atomically(folder / "nhanes.json", lambda file: file.write(text.encode() + b"\n"))
+    figure = plot_nhanes(records, batch)
+    write_atomically(folder / "nhanes.png", lambda file: figure.savefig(file, dpi=150))
+    print(f"\nwrote {folder / 'nhanes.json'} and {folder / 'nhanes.png'}")
+
+
+def _repeat_nhanes(nhanes, data, epsilons, arguments):
+    print(
+        f"mechanism {arguments.mechanism}, {arguments.repetitions} repetitions, participants "
+        "resampled with replacement; standard errors in brackets"
+    )
+    print(f"{'epsilon':>8} {'error':>15} {'semi-axis':>10} {'oracle':>8} {'ratio':>6} {'coverage':>15}")
+    for epsilon in tqdm(epsilons, desc="privacy levels", leave=False):
+        summary = nhanes.repeat_nhanes(
+            data, arguments.mechanism, epsilon, arguments.repetitions, arguments.seed
+        )
+        ratio = summary.median_semi_axis_deg / summary.oracle_semi_axis_deg
+        tqdm.write(
+            f"{_number(epsilon):>8} {summary.mean_angle_error_deg:6.2f}° "
+            f"({summary.standard_error_deg:.2f}) {summary.median_semi_axis_deg:9.2f}° "
+            f"{summary.oracle_semi_axis_deg:7.2f}° {ratio:6.2f} {summary.coverage:7.3f} "
+            f"({summary.coverage_standard_error:.3f})"
+        )
+
+
+def _number(value):
+    return "inf" if math.isinf(value) else f"{value:g}"

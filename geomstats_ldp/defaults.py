@@ -1,0 +1,96 @@
+"""Radius, gain and step cap from public numbers alone.
+
+Nothing here looks at data: the rules read the dimension, the noise of the mechanism, the public
+bounds of the loss, the size of the working region, the preconditioner and the planned number of
+participants. The constants were fixed on simulation designs of their own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from geomstats_ldp.protocol.rules import GainRule, RadiusRule
+from geomstats_ldp.schedules import gain_offset
+
+#: Exponent of the gain, and largest step relative to the region and absolutely.
+_GAIN_EXPONENT = 0.6
+_LARGEST_STEP = 0.75
+
+#: Exponent of the radius, and the number of participants at which `_balanced_radius` applies.
+_RADIUS_EXPONENT = 0.27
+_REFERENCE_PARTICIPANTS = 5000
+
+#: Typical Hessian and score variance relative to their public bounds L_H and G^2.
+_TYPICAL_HESSIAN = 0.2
+_TYPICAL_SCORE_VARIANCE = 0.125
+
+#: Relative finite-difference bias b (h / length)^2, and the largest h / length.
+_BIAS = 1.5
+_LARGEST_RADIUS = 0.4
+
+
+def default_gain(mechanism, hessian_bound, region_radius, preconditioner):
+    """Gain C = 2 / L_H on the preconditioned scale, with the paper's offset.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    hessian_bound : float
+        L_H.
+    region_radius : float
+        Radius of the working region; the step cap is the smaller of it and 0.75.
+    preconditioner : array, shape [dim, dim]
+
+    Returns
+    -------
+    rule : GainRule
+    """
+    largest = float(np.linalg.eigvalsh(preconditioner)[-1])
+    constant = 2.0 / (hessian_bound * largest)
+    step_cap = min(region_radius, _LARGEST_STEP)
+    noise_scale = largest * math.sqrt(mechanism.noise_variance)
+    offset = gain_offset(constant, _GAIN_EXPONENT, noise_scale, mechanism.dim, step_cap)
+    return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
+
+
+def _balanced_radius(mechanism, hessian_bound, length):
+    """Radius that balances bias and noise of the Hessian at the reference sample size.
+
+    The relative bias of the central difference is b (h / l)^2, its relative variance
+    v d / (L h^2 H^2) with v = Sigma / 2 and L = n / 2; the sum of squares is least at
+    h^6 = l^4 (v d / (L H^2)) / (2 b^2).
+    """
+    score_variance = mechanism.noise_variance + _TYPICAL_SCORE_VARIANCE * mechanism.bound**2
+    hessian = _TYPICAL_HESSIAN * hessian_bound
+    noise = score_variance * mechanism.dim / (_REFERENCE_PARTICIPANTS * hessian**2)
+    return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
+
+
+def default_radius(mechanism, hessian_bound, length, n_participants=None):
+    """Query radius: fixed c n^-0.27 for a planned n, else the same rule along the run.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    hessian_bound : float
+        L_H.
+    length : float
+        Scale over which the score bends: at most the radius of the region, and at most the radius
+        of curvature of the space (1 on the unit sphere).
+    n_participants : int, optional
+        Planned number of participants.
+
+    Returns
+    -------
+    rule : RadiusRule
+    """
+    balanced = _balanced_radius(mechanism, hessian_bound, length)
+    maximum = _LARGEST_RADIUS * length
+    if n_participants is not None:
+        shrink = (n_participants / _REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT
+        return RadiusRule.fixed(min(maximum, balanced * shrink))
+    # Cycle c of 2d pairs ends with participant 4 d c.
+    scale = balanced * (_REFERENCE_PARTICIPANTS / (4 * mechanism.dim)) ** _RADIUS_EXPONENT
+    return RadiusRule(maximum, scale, _RADIUS_EXPONENT)

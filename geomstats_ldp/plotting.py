@@ -1,0 +1,102 @@
+"""From numbers to Axes; nothing is computed here that an estimate or a region does not hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: Line styles that stay apart in grey.
+_STYLES = (("o", "-", "0.0"), ("s", "--", "0.35"), ("^", "-.", "0.55"))
+
+
+def _axes(ax):
+    import matplotlib.pyplot as plt
+
+    return plt.subplots()[1] if ax is None else ax
+
+
+def plot_tangent_ellipse(region, ax=None, **kwargs):
+    """Draw a region in the first two coordinates of the tangent frame at its centre.
+
+    In more than two dimensions it is the shadow of the ellipsoid on these coordinates.
+
+    Parameters
+    ----------
+    region : WaldRegion
+    ax : Axes, optional
+    **kwargs
+        Passed to ``ax.plot``.
+
+    Returns
+    -------
+    ax : Axes
+    """
+    ax = _axes(ax)
+    if region.dim == 1:
+        half = region.semi_axis_lengths[0]
+        ax.plot([-half, half], [0, 0], **{"marker": "|", "color": "k", **kwargs})
+    else:
+        values, vectors = np.linalg.eigh(region.covariance[:2, :2])
+        angles = np.linspace(0, 2 * np.pi, 200)
+        circle = np.stack([np.cos(angles), np.sin(angles)])
+        curve = vectors @ (np.sqrt(values * region.threshold)[:, None] * circle)
+        ax.plot(*curve, **{"color": "k", **kwargs})
+        ax.set_aspect("equal")
+        ax.set_ylabel("second frame coordinate (tangent length)")
+    ax.plot(0, 0, "k+")
+    ax.set_xlabel("first frame coordinate (tangent length)")
+    ax.set_title(f"{100 * region.level:.0f}% Wald region")
+    return ax
+
+
+def plot_nhanes(records, batch, names=("height", "weight", "waist")):
+    """Loadings, angular error and largest semi-axis against epsilon.
+
+    Parameters
+    ----------
+    records : list of NHANESRecord
+        One a privacy level, in the order to draw them.
+    batch : array, shape [3]
+        Non-private reference direction.
+    names : sequence of str
+
+    Returns
+    -------
+    figure : Figure
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3.4), layout="constrained")
+    axes = figure.subplots(1, 3)
+    position = np.arange(len(records))
+    loadings = np.array([record.loadings for record in records])
+    for j, (marker, line, grey) in enumerate(_STYLES):
+        axes[0].plot(position, loadings[:, j], marker=marker, ls=line, color=grey, label=names[j])
+        axes[0].axhline(batch[j], ls=":", lw=1, color=grey)
+    axes[0].set_ylabel("loading")
+    axes[0].legend(frameon=False, title="dotted: batch", ncols=3, fontsize="small")
+    low, high = axes[0].get_ylim()
+    axes[0].set_ylim(low, high + 0.3 * (high - low))
+    axes[1].plot(position, [record.angle_error_deg for record in records], "ko-")
+    axes[1].set_ylabel("angle to the batch direction (degrees)")
+    axes[1].set_ylim(bottom=0)
+    semi_axes = np.array([record.semi_axis_deg for record in records])
+    informative = np.array([record.informative for record in records])
+    axes[2].plot(position, semi_axes, "k-")
+    axes[2].plot(position[informative], semi_axes[informative], "ko", label="inside")
+    if not informative.all():
+        axes[2].plot(
+            position[~informative], semi_axes[~informative], "o", mfc="white", mec="k",
+            label="reaches the edge of the working region",
+        )
+        axes[2].legend(frameon=False, fontsize="small")
+    axes[2].set_ylabel("largest 95% semi-axis (degrees)")
+    axes[2].set_ylim(bottom=0)
+    for letter, ax in zip("abc", axes):
+        ax.set_xticks(position, [_epsilon_label(record.epsilon) for record in records])
+        ax.set_xlabel("epsilon per participant")
+        ax.set_title(f"({letter})", loc="left")
+    return figure
+
+
+def _epsilon_label(epsilon):
+    return "∞" if np.isinf(epsilon) else f"{epsilon:g}"

@@ -1,0 +1,1 @@
+"""Studies on real and simulated data that the command line runs."""
