@@ -14,9 +14,12 @@ import numpy as np
 from geomstats_ldp.protocol.rules import GainRule, RadiusRule
 from geomstats_ldp.schedules import gain_offset
 
-#: Exponent of the gain, and largest step relative to the region and absolutely.
+#: Exponent of the gain, and largest step.
 _GAIN_EXPONENT = 0.6
 _LARGEST_STEP = 0.75
+
+#: Largest mean square distance of the late iterates that noise may cause, relative to length^2.
+_LARGEST_SPREAD = 0.06
 
 #: Exponent of the radius, and the number of participants at which `_balanced_radius` applies.
 _RADIUS_EXPONENT = 0.27
@@ -24,32 +27,48 @@ _REFERENCE_PARTICIPANTS = 5000
 
 #: Typical Hessian and score variance relative to their public bounds L_H and G^2.
 _TYPICAL_HESSIAN = 0.2
-_TYPICAL_SCORE_VARIANCE = 0.125
+_TYPICAL_SCORE_VARIANCE = 0.25
 
 #: Relative finite-difference bias b (h / length)^2, and the largest h / length.
-_BIAS = 1.5
+_BIAS = 1.0
 _LARGEST_RADIUS = 0.4
 
 
-def default_gain(mechanism, hessian_bound, region_radius, preconditioner):
-    """Gain C = 2 / L_H on the preconditioned scale, with the paper's offset.
+def _typical_score_variance(mechanism):
+    return mechanism.noise_variance + _TYPICAL_SCORE_VARIANCE * mechanism.bound**2
+
+
+def default_gain(mechanism, hessian_bound, length, step_cap, preconditioner, n_participants=None):
+    """Gain between 2 / L_H and 2 / (typical Hessian), as the noise allows, with the paper's offset.
+
+    Large gains forget the initial point and average well; but noise then drives the iterates far
+    from the target, where the score bends. In the linear recursion their coordinates have
+    variance C n^-a p Sigma / (2 H), with p the largest eigenvalue of the preconditioner.
 
     Parameters
     ----------
     mechanism : Mechanism
     hessian_bound : float
         L_H.
-    region_radius : float
-        Radius of the working region; the step cap is the smaller of it and 0.75.
+    length : float
+        Scale over which the score bends, see `default_radius`.
+    step_cap : float
+        Radius of the working region; the cap is the smaller of it and 0.75.
     preconditioner : array, shape [dim, dim]
+    n_participants : int, optional
+        Planned number of participants.
 
     Returns
     -------
     rule : GainRule
     """
     largest = float(np.linalg.eigvalsh(preconditioner)[-1])
-    constant = 2.0 / (hessian_bound * largest)
-    step_cap = min(region_radius, _LARGEST_STEP)
+    hessian = _TYPICAL_HESSIAN * hessian_bound
+    planned = _REFERENCE_PARTICIPANTS if n_participants is None else n_participants
+    spread = mechanism.dim * largest * _typical_score_variance(mechanism) / (2 * hessian)
+    allowed = _LARGEST_SPREAD * length**2 * planned**_GAIN_EXPONENT / spread
+    constant = min(max(allowed, 2 / (hessian_bound * largest)), 2 / (hessian * largest))
+    step_cap = min(step_cap, _LARGEST_STEP)
     noise_scale = largest * math.sqrt(mechanism.noise_variance)
     offset = gain_offset(constant, _GAIN_EXPONENT, noise_scale, mechanism.dim, step_cap)
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
@@ -62,9 +81,8 @@ def _balanced_radius(mechanism, hessian_bound, length):
     v d / (L h^2 H^2) with v = Sigma / 2 and L = n / 2; the sum of squares is least at
     h^6 = l^4 (v d / (L H^2)) / (2 b^2).
     """
-    score_variance = mechanism.noise_variance + _TYPICAL_SCORE_VARIANCE * mechanism.bound**2
     hessian = _TYPICAL_HESSIAN * hessian_bound
-    noise = score_variance * mechanism.dim / (_REFERENCE_PARTICIPANTS * hessian**2)
+    noise = _typical_score_variance(mechanism) * mechanism.dim / (_REFERENCE_PARTICIPANTS * hessian**2)
     return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
 
 

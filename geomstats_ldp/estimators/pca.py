@@ -160,7 +160,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         self._check_reach(region.radius, radius.maximum)
         preconditioner = self._tangent_preconditioner(space, region.center)
         gain = self.gain or default_gain(
-            mechanism, loss.hessian_bound(), region.radius, preconditioner
+            mechanism, loss.hessian_bound(), length, region.radius, preconditioner, planned
         )
         return make_protocol(
             space, loss, mechanism, region,

@@ -1,0 +1,57 @@
+"""Builders that several test files share."""
+
+import numpy as np
+import pytest
+from geomstats.geometry.hypersphere import Hypersphere
+
+from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.losses import PCALoss
+from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
+
+
+def _pca_protocol(
+    dim=2, *, epsilon=2.0, mechanism="privunit", delta=0.0, norm_bound=2.0, region_radius=0.8,
+    radius=None, gain=None, **options,
+):
+    """Protocol of principal directions on the sphere, at a centre of no special position."""
+    loss = PCALoss(dim=dim, norm_bound=norm_bound)
+    center = 1.0 / np.arange(1.0, dim + 2)
+    return make_protocol(
+        Hypersphere(dim=dim),
+        loss,
+        make_mechanism(
+            mechanism, epsilon=epsilon, delta=delta, dim=dim, bound=loss.score_bound()
+        ),
+        geodesic_ball(center / np.linalg.norm(center), region_radius),
+        radius=RadiusRule(0.3, 0.5, 0.27) if radius is None else radius,
+        gain=GainRule(0.5, 10.0, 0.6, 0.5) if gain is None else gain,
+        **options,
+    )
+
+
+def _pca_data(n, dim=2, seed=0):
+    """Rows with decreasing spread; a fair share is longer than the bound 2 and gets clipped."""
+    scales = 1.5 / np.arange(1.0, dim + 2)
+    return np.random.default_rng(seed).normal(size=(n, dim + 1)) * scales
+
+
+def _same_state(one, other):
+    """Whether two server states are equal to the last bit."""
+    pairs = [(one.iterate, other.iterate), (one.average, other.average), (one.counts, other.counts)]
+    return all(np.array_equal(a, b) for a, b in [*pairs, *zip(one.sums, other.sums)])
+
+
+@pytest.fixture
+def pca_protocol():
+    return _pca_protocol
+
+
+@pytest.fixture
+def pca_data():
+    return _pca_data
+
+
+@pytest.fixture
+def same_state():
+    return _same_state

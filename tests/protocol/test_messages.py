@@ -1,0 +1,166 @@
+"""Queries, messages and transcripts travel without losing a bit, and without pickle."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.protocol import Message, Query, Transcript
+
+#: Doubles that decimal text gets wrong when it is too short, and the extremes of the type.
+AWKWARD = np.array([
+    0.1, 1 / 3, -0.0, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
+    np.nextafter(1.0, 2.0), -math.pi, 1e22, 123456789.123456789,
+])
+
+
+def same_bits(one, other):
+    return np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def test_query_reads_back_exactly():
+    query = Query("abc", 7, 3, "minus", AWKWARD)
+    rebuilt = Query.from_json(query.to_json())
+    assert (rebuilt.fingerprint, rebuilt.round, rebuilt.index, rebuilt.side) == (
+        "abc", 7, 3, "minus",
+    )
+    assert same_bits(rebuilt.point, AWKWARD)
+
+
+@pytest.mark.parametrize("shape", [(10,), (2, 5), (1, 10)])
+def test_message_reads_back_exactly(shape):
+    message = Message("abc", 10**6, 1, AWKWARD.reshape(shape))
+    rebuilt = Message.from_json(message.to_json())
+    assert (rebuilt.fingerprint, rebuilt.round, rebuilt.index) == ("abc", 10**6, 1)
+    assert rebuilt.tangent_vec.shape == shape
+    assert same_bits(rebuilt.tangent_vec, message.tangent_vec)
+    assert json.loads(message.to_json())["index"] == 1
+
+
+def test_random_doubles_read_back_exactly():
+    bits = np.random.default_rng(0).integers(0, 2**64, size=3000, dtype=np.uint64)
+    values = bits.view(np.float64)
+    values = values[np.isfinite(values)]
+    assert same_bits(Message.from_json(Message("a", 0, 0, values).to_json()).tangent_vec, values)
+
+
+def test_queries_and_messages_are_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Query("abc", 0, 0, "plus", AWKWARD).round = 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Message("abc", 0, 0, AWKWARD).index = 1
+
+
+@pytest.mark.parametrize("kind", [Query, Message])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "[1]", "3", "null", "{}",
+        '{"point": [1.0], "tangent_vec": [1.0]}',
+        '{"fingerprint": "a", "round": 0, "index": 0}',
+        '{"fingerprint": "a", "round": 0, "index": 0, "side": "plus", "point": ["x"],'
+        ' "tangent_vec": ["x"]}',
+        '{"fingerprint": "a", "round": 0, "index": 0, "side": "plus", "point": [[1], [1, 2]],'
+        ' "tangent_vec": [[1], [1, 2]]}',
+        '{"fingerprint": "a", "round": 0, "index": 0, "side": "plus", "point": [1.0],'
+        ' "tangent_vec": [1.0], "more": 1}',
+    ],
+)
+def test_other_texts_are_refused(kind, text):
+    with pytest.raises(MessageError, match="not a query or message"):
+        kind.from_json(text)
+
+
+# ------------------------------------------------------------------------ transcripts
+
+
+@pytest.fixture
+def transcript(pca_protocol):
+    messages = np.random.default_rng(0).normal(size=(57, 3)) * 1e-3
+    return Transcript(pca_protocol(epsilon=math.inf), messages)
+
+
+def test_transcript_reads_back_exactly(transcript, tmp_path):
+    path = tmp_path / "run.npz"
+    transcript.save(path)
+    rebuilt = Transcript.load(path)
+    assert rebuilt.protocol == transcript.protocol
+    assert same_bits(rebuilt.messages, transcript.messages)
+    assert len(rebuilt) == len(transcript) == 57
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.npz"]  # nothing temporary stays
+
+
+def test_transcript_file_holds_no_pickle(transcript, tmp_path):
+    transcript.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz", allow_pickle=False) as file:
+        assert all(file[name].dtype.kind in "fiU" for name in file.files)
+
+
+def test_transcript_with_pickled_arrays_is_refused(transcript, tmp_path):
+    path = tmp_path / "run.npz"
+    np.savez(
+        path, protocol=np.array(transcript.protocol.to_json()),
+        messages=np.array([{"not": "numbers"}], dtype=object),
+    )
+    with pytest.raises(MessageError):
+        Transcript.load(path)
+
+
+def truncated(good):
+    return good[: len(good) // 2]
+
+
+def damaged(good):
+    middle = len(good) // 2
+    return good[:middle] + bytes(byte ^ 0xFF for byte in good[middle : middle + 40]) + good[
+        middle + 40 :
+    ]
+
+
+CORRUPTIONS = {
+    "empty": lambda good: b"",
+    "text": lambda good: b"this is not a transcript at all",
+    "truncated": truncated,
+    "damaged": damaged,
+}
+
+
+@pytest.mark.parametrize("corruption", CORRUPTIONS)
+def test_corrupted_transcripts_are_refused(transcript, tmp_path, corruption):
+    path = tmp_path / "run.npz"
+    transcript.save(path)
+    path.write_bytes(CORRUPTIONS[corruption](path.read_bytes()))
+    with pytest.raises(MessageError, match="not a transcript"):
+        Transcript.load(path)
+
+
+def test_other_array_files_are_refused(transcript, tmp_path):
+    np.savez(tmp_path / "other.npz", numbers=np.ones(3))
+    with pytest.raises(MessageError, match="not a transcript"):
+        Transcript.load(tmp_path / "other.npz")
+    np.save(tmp_path / "plain.npy", np.ones(3))
+    with pytest.raises(MessageError, match="not a transcript"):
+        Transcript.load(tmp_path / "plain.npy")
+
+
+def test_missing_file_is_reported_as_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Transcript.load(tmp_path / "nowhere.npz")
+
+
+def test_a_failed_save_leaves_the_old_file(transcript, tmp_path):
+    path = tmp_path / "run.npz"
+    transcript.save(path)
+    before = path.read_bytes()
+
+    class Unwritable:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("no array here")
+
+    with pytest.raises(RuntimeError, match="no array"):
+        Transcript(transcript.protocol, Unwritable()).save(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.npz"]

@@ -1,0 +1,225 @@
+"""A protocol is frozen, complete, and the same text everywhere."""
+
+import dataclasses
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from geomstats.geometry.hypersphere import Hypersphere
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.losses import PCALoss
+from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.protocol import GainRule, InferenceRule, Protocol, RadiusRule, make_protocol
+
+VARIANTS = [
+    {},
+    {"dim": 3, "epsilon": math.inf},
+    {"mechanism": "gaussian", "delta": 1e-6, "retraction": "projection"},
+    {"mechanism": "l2_ball", "n_participants": 101, "pairs_per_round": 3},
+    {"preconditioner": [[2.0, 0.3], [0.3, 1.0]], "inference": InferenceRule.paper(guard=0.5)},
+    {"radius": RadiusRule.fixed(0.14), "hessian_bound": 1.25},
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_json_reads_back_to_an_equal_protocol(pca_protocol, variant):
+    protocol = pca_protocol(**variant)
+    text = protocol.to_json()
+    rebuilt = Protocol.from_json(text)
+    assert rebuilt == protocol
+    assert rebuilt.fingerprint == protocol.fingerprint
+    assert hash(rebuilt) == hash(protocol)
+    # field by field, tuples and lists alike; Python's own JSON writes infinity as it is
+    one, other = (json.loads(json.dumps(p.to_spec())) for p in (rebuilt, protocol))
+    assert one == other
+    for field in ("radius", "gain", "inference", "reference", "basis", "directions"):
+        assert getattr(rebuilt, field) == getattr(protocol, field), field
+    # the text does not depend on who writes it: same fingerprint from a reformatted text
+    reordered = json.dumps(json.loads(text), indent=3, sort_keys=False)
+    assert Protocol.from_json(reordered).fingerprint == protocol.fingerprint
+
+
+def strict_json(text):
+    def refuse(constant):
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_text_is_valid_json_even_with_infinite_epsilon(pca_protocol, variant):
+    record = strict_json(pca_protocol(**variant).to_json())
+    assert record["format"] == 1
+
+
+def test_infinite_epsilon_reads_back(pca_protocol):
+    rebuilt = Protocol.from_json(pca_protocol(epsilon=math.inf).to_json())
+    assert rebuilt.mechanism["epsilon"] == math.inf
+    assert math.isinf(rebuilt.randomiser.epsilon)
+
+
+CHANGES = {
+    "epsilon": {"epsilon": 2.5},
+    "mechanism": {"mechanism": "l2_ball"},
+    "norm_bound": {"norm_bound": 2.5},
+    "region": {"region_radius": 0.81},
+    "radius": {"radius": RadiusRule(0.3, 0.5, 0.28)},
+    "gain": {"gain": GainRule(0.5, 10.0, 0.6, 0.51)},
+    "inference": {"inference": InferenceRule(guard=1.0)},
+    "retraction": {"retraction": "projection"},
+    "initial_point": {"initial_point": np.array([1.0, 0.0, 0.0])},
+    "reference": {"reference": np.array([1.0, 0.0, 0.0])},
+    "directions": {"directions": [[0, 1], [0, -1], [1, 0], [-1, 0]]},
+    "preconditioner": {"preconditioner": np.diag([1.0, 1.0 + 1e-15 * 4])},
+    "hessian_bound": {"hessian_bound": np.nextafter(4.0, 5.0)},
+    "pairs_per_round": {"pairs_per_round": 2},
+    "n_participants": {"n_participants": 100},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_any_changed_field_changes_the_fingerprint(pca_protocol, change):
+    protocol, changed = pca_protocol(), pca_protocol(**CHANGES[change])
+    assert changed != protocol
+    assert changed.fingerprint != protocol.fingerprint
+
+
+def test_fingerprint_does_not_depend_on_the_type_of_a_number(pca_protocol):
+    one = pca_protocol(radius=RadiusRule(1.0, 1.0, 0.0), gain=GainRule(1.0, 0.0, 0.6, 1.0))
+    for number in (int, np.float64, np.float32, np.int64):
+        other = pca_protocol(
+            radius=RadiusRule(number(1), number(1), number(0)),
+            gain=GainRule(number(1), number(0), 0.6, number(1)),
+        )
+        assert other.radius == one.radius
+        assert other == one
+        assert other.fingerprint == one.fingerprint
+
+
+def test_a_protocol_is_frozen(pca_protocol):
+    protocol = pca_protocol()
+    for field in dataclasses.fields(Protocol):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(protocol, field.name, None)
+    for rule in (protocol.radius, protocol.gain, protocol.inference):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            rule.guard = 1.0
+
+
+def test_a_protocol_pickles_after_its_objects_were_built(pca_protocol):
+    protocol = pca_protocol(dim=3)
+    _ = protocol.geometry, protocol.randomiser, protocol.schedule, protocol.working_region
+    copy = pickle.loads(pickle.dumps(protocol))
+    assert copy == protocol
+    assert copy.fingerprint == protocol.fingerprint
+    np.testing.assert_array_equal(copy.geometry.basis, protocol.geometry.basis)
+
+
+def test_objects_are_those_that_went_in(pca_protocol):
+    protocol = pca_protocol(dim=3, epsilon=4.0, region_radius=0.6, retraction="projection")
+    assert protocol.dim == protocol.geometry.dim == 3
+    assert protocol.geometry.retraction == "projection"
+    assert protocol.randomiser == make_mechanism("privunit", epsilon=4.0, dim=3, bound=2.0)
+    assert protocol.working_region.radius == 0.6
+    assert protocol.schedule.radius_exponent == 0.27
+    np.testing.assert_allclose(protocol.initial_point, protocol.working_region.center, rtol=1e-15)
+    assert protocol.hessian_bound == 4.0  # the square of the norm bound
+    assert "4.0-LDP" in repr(protocol)
+
+
+# ------------------------------------------------------------------------ parts that do not fit
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"initial_point": [1.0, 1.0, 0.0]}, "initial_point"),
+        ({"initial_point": [1.0, 0.0]}, "initial_point"),
+        ({"initial_point": [0.0, 0.0, -1.0]}, "initial_point.*working region"),
+        ({"reference": [np.nan, 0.0, 1.0]}, "reference"),
+        ({"directions": np.eye(2)}, "directions"),
+        ({"preconditioner": np.eye(3)}, "preconditioner"),
+        ({"preconditioner": [[1.0, 2.0], [2.0, 1.0]]}, "preconditioner.*definite"),
+        ({"preconditioner": [[1.0, 0.5], [0.0, 1.0]]}, "preconditioner.*symmetric"),
+        ({"preconditioner": [[np.nan, 0.0], [0.0, 1.0]]}, "preconditioner.*finite"),
+        ({"hessian_bound": 0.0}, "hessian_bound"),
+        ({"hessian_bound": math.inf}, "hessian_bound"),
+        ({"pairs_per_round": 0}, "pairs_per_round"),
+        ({"pairs_per_round": 1.5}, "pairs_per_round"),
+        ({"n_participants": -3}, "n_participants"),
+        ({"n_participants": True}, "n_participants"),
+        ({"retraction": "cayley"}, "retraction"),
+    ],
+)
+def test_parts_that_do_not_fit_are_named(pca_protocol, options, match):
+    with pytest.raises(ProtocolError, match=match):
+        pca_protocol(**options)
+
+
+def assemble(dim=2, loss_dim=2, mechanism_dim=2, bound=2.0, center_size=3):
+    return make_protocol(
+        Hypersphere(dim=dim),
+        PCALoss(dim=loss_dim, norm_bound=2.0),
+        make_mechanism("privunit", epsilon=1.0, dim=mechanism_dim, bound=bound),
+        geodesic_ball(np.eye(center_size)[0], 0.8),
+        radius=RadiusRule(0.3, 0.5, 0.27),
+        gain=GainRule(0.5, 10.0, 0.6, 0.5),
+    )
+
+
+def test_mechanism_and_loss_must_fit_the_space():
+    assemble()
+    with pytest.raises(ProtocolError, match=r"mechanism.*dimension"):
+        assemble(mechanism_dim=3)
+    with pytest.raises(ProtocolError, match=r"bound must be at least the score bound 2\.0"):
+        assemble(bound=1.99)
+    with pytest.raises(ProtocolError, match="shape"):
+        assemble(center_size=4)
+    with pytest.raises(ProtocolError, match="loss"):
+        assemble(loss_dim=3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments", "match"),
+    [
+        (RadiusRule, (0.0, 0.5, 0.27), "radius maximum"),
+        (RadiusRule, (0.3, -0.5, 0.27), "radius scale"),
+        (RadiusRule, (np.inf, 0.5, 0.27), "radius maximum"),
+        (GainRule, (0.0, 1.0, 0.6, 0.5), "gain constant"),
+        (GainRule, (0.5, -1.0, 0.6, 0.5), "gain offset"),
+        (GainRule, (0.5, 1.0, 0.6, np.nan), "step_cap"),
+        (InferenceRule, ("smooth",), "hessian"),
+        (InferenceRule, ("raw", -0.1), "ridge"),
+        (InferenceRule, ("raw", 0.1, 0.0), "hessian_floor"),
+    ],
+)
+def test_rules_name_what_is_out_of_range(rule, arguments, match):
+    with pytest.raises(ProtocolError, match=match):
+        rule(*arguments)
+
+
+def test_paper_rule_is_the_form_of_the_paper():
+    rule = InferenceRule.paper(guard=0.2)
+    assert (rule.hessian, rule.divisor, rule.horizon) == ("raw", "pairs", False)
+    assert (rule.ridge, rule.hessian_floor, rule.hessian_unit) == (0.1, 0.5, 1.0)
+    assert (rule.covariance_floor, rule.covariance_unit) == (0.1, 1.0)
+    assert (rule.guard, rule.guard_cap, rule.guard_power) == (0.2, 0.35, 1.0)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "{}", '{"format": 99}', None])
+def test_other_texts_are_refused(text):
+    with pytest.raises(ProtocolError, match="not a protocol"):
+        Protocol.from_json(text)
+
+
+@pytest.mark.parametrize("field", ["space", "radius", "directions", "inference"])
+def test_incomplete_and_padded_records_are_refused(pca_protocol, field):
+    record = json.loads(pca_protocol().to_json())
+    with pytest.raises(ProtocolError, match=field):
+        Protocol.from_json(json.dumps({k: v for k, v in record.items() if k != field}))
+    with pytest.raises(ProtocolError, match="surprise"):
+        Protocol.from_json(json.dumps(record | {"surprise": 1}))

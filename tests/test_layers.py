@@ -1,0 +1,116 @@
+"""Who may import whom: what handles messages never reaches what handles data."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import geomstats_ldp
+
+ROOT = Path(geomstats_ldp.__file__).parent
+PACKAGE = "geomstats_ldp"
+
+
+def module_name(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in ROOT.rglob("*.py")}
+
+
+def imports_of(name):
+    """Modules of the package that a module imports, anywhere in its text, functions included.
+
+    The package itself is left out: its __init__ only gathers public names. A package on the way
+    to a module counts, because importing the module runs it.
+    """
+    path = MODULES[name]
+    home = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = home.split(".")
+                parts = parts[: len(parts) - node.level + 1]
+                base = ".".join([*parts, base] if base else parts)
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
+    found = {module for module in found if module in MODULES}
+    found |= {
+        ".".join(module.split(".")[:depth])
+        for module in found
+        for depth in range(2, module.count(".") + 1)
+    }
+    return found - {PACKAGE, name}
+
+
+def reach(start):
+    """Every module that importing `start` runs, itself included."""
+    seen, open_ends = set(), [start]
+    while open_ends:
+        name = open_ends.pop()
+        if name not in seen:
+            seen.add(name)
+            open_ends.extend(imports_of(name))
+    return seen
+
+
+def under(*packages):
+    return sorted(
+        name for name in MODULES
+        if any(name == p or name.startswith(p + ".") for p in (f"{PACKAGE}.{q}" for q in packages))
+    )
+
+
+SEES_DATA = ("losses", "participant", "emulation", "estimators")
+
+
+@pytest.mark.parametrize("module", under("server", "protocol", "inference"))
+def test_what_handles_messages_never_reaches_data(module):
+    assert not reach(module) & set(under(*SEES_DATA, "datasets"))
+
+
+@pytest.mark.parametrize("module", under("inference"))
+def test_inference_does_not_reach_estimators(module):
+    assert not reach(module) & set(under("estimators"))
+
+
+@pytest.mark.parametrize("module", under("geometry"))
+def test_geometry_stands_below_everything_else(module):
+    above = (*SEES_DATA, "datasets", "server", "protocol", "inference", "mechanisms", "schedules")
+    assert not reach(module) & set(under(*above))
+
+
+@pytest.mark.parametrize("module", under("mechanisms", "losses"))
+def test_mechanisms_and_losses_know_nothing_of_the_collection(module):
+    above = ("server", "protocol", "inference", "participant", "emulation", "estimators")
+    assert not reach(module) & set(under(*above))
+
+
+@pytest.mark.parametrize("module", under("participant"))
+def test_the_participant_does_not_reach_the_server(module):
+    assert not reach(module) & set(under("server", "inference", "emulation", "estimators"))
+
+
+def test_the_walk_finds_what_is_there():
+    """The tests above mean nothing if imports are overlooked."""
+    assert f"{PACKAGE}.losses.pca" in reach(f"{PACKAGE}.participant")
+    assert f"{PACKAGE}.losses" in reach(f"{PACKAGE}.emulation")
+    assert f"{PACKAGE}.participant" in reach(f"{PACKAGE}.estimators.base")
+    assert f"{PACKAGE}.server.recursion" in reach(f"{PACKAGE}.inference.sandwich")
+    assert len(under("server", "protocol", "inference")) >= 10
+
+
+def test_geomstats_is_imported_only_where_spaces_are_handled():
+    """The one door: no module outside `geometry`, except those that build a space, names it."""
+    allowed = set(under("geometry", "estimators", "datasets", "studies", "baselines"))
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [alias.name for alias in getattr(node, "names", [])]
+            modules += [getattr(node, "module", None) or ""]
+            is_import = isinstance(node, (ast.Import, ast.ImportFrom))
+            if is_import and any(m.split(".")[0] == "geomstats" for m in modules):
+                assert name in allowed, f"{name} imports geomstats"
