@@ -37,7 +37,7 @@ def _parser():
         help="leading body-size direction of 5,175 NHANES participants",
         description=(
             "Emulate 5,175 NHANES participants who each release one private message, and print "
-            "the leading body-size direction with its 95%% Wald region at several epsilon."
+            "the leading body-size direction with its 95% Wald region at several epsilon."
         ),
     )
     nhanes.set_defaults(run=_run_nhanes)
@@ -84,10 +84,11 @@ def _run_nhanes(arguments):
         _repeat_nhanes(nhanes, data, epsilons, arguments)
         return
     batch = nhanes.batch_direction(data)
-    records = [
-        nhanes.run_nhanes(data, arguments.mechanism, epsilon, arguments.seed, batch)[0]
-        for epsilon in tqdm(epsilons, desc="collections", leave=False)
-    ]
+    with tqdm(epsilons, desc="collections", leave=False) as progress:
+        records = [
+            nhanes.run_nhanes(data, arguments.mechanism, epsilon, arguments.seed, batch)[0]
+            for epsilon in progress
+        ]
     _print_nhanes(records, batch, nhanes.clipped_fraction(data))
     _write_nhanes(records, batch, arguments.output)
 
@@ -101,7 +102,8 @@ def _print_nhanes(records, batch, clipped):
         f"{first.gram_condition_number:.9f}, {100 * clipped:.1f}% of rows clipped"
     )
     print()
-    print(f"{'epsilon':>8} {'height':>8} {'weight':>8} {'waist':>8} {'error':>8} {'95% semi-axis':>14}")
+    titles = "".join(f"{title:>9}" for title in ("height", "weight", "waist", "error"))
+    print(f"{'epsilon':>8}{titles}  95% semi-axis")
     for record in records:
         loadings = " ".join(f"{value:8.3f}" for value in record.loadings)
         note = "" if record.informative else "  uninformative: reaches the working region's edge"
@@ -128,18 +130,23 @@ def _repeat_nhanes(nhanes, data, epsilons, arguments):
         f"mechanism {arguments.mechanism}, {arguments.repetitions} repetitions, participants "
         "resampled with replacement; standard errors in brackets"
     )
-    print(f"{'epsilon':>8} {'error':>15} {'semi-axis':>10} {'oracle':>8} {'ratio':>6} {'coverage':>15}")
-    for epsilon in tqdm(epsilons, desc="privacy levels", leave=False):
-        summary = nhanes.repeat_nhanes(
-            data, arguments.mechanism, epsilon, arguments.repetitions, arguments.seed
-        )
-        ratio = summary.median_semi_axis_deg / summary.oracle_semi_axis_deg
-        tqdm.write(
-            f"{_number(epsilon):>8} {summary.mean_angle_error_deg:6.2f}° "
-            f"({summary.standard_error_deg:.2f}) {summary.median_semi_axis_deg:9.2f}° "
-            f"{summary.oracle_semi_axis_deg:7.2f}° {ratio:6.2f} {summary.coverage:7.3f} "
-            f"({summary.coverage_standard_error:.3f})"
-        )
+    print(" epsilon           error  semi-axis   oracle  ratio        coverage")
+    with tqdm(epsilons, desc="privacy levels", leave=False) as progress:
+        for epsilon in progress:
+            summary = nhanes.repeat_nhanes(
+                data, arguments.mechanism, epsilon, arguments.repetitions, arguments.seed
+            )
+            progress.write(_summary_line(summary))
+
+
+def _summary_line(summary):
+    ratio = summary.median_semi_axis_deg / summary.oracle_semi_axis_deg
+    return (
+        f"{_number(summary.epsilon):>8} {summary.mean_angle_error_deg:6.2f}° "
+        f"({summary.standard_error_deg:.2f}) {summary.median_semi_axis_deg:9.2f}° "
+        f"{summary.oracle_semi_axis_deg:7.2f}° {ratio:6.2f} {summary.coverage:7.3f} "
+        f"({summary.coverage_standard_error:.3f})"
+    )
 
 
 def _number(value):

@@ -11,6 +11,7 @@ import hashlib
 from pathlib import Path
 
 from numba import njit
+from numba.extending import register_jitable
 
 
 def _source_digest():
@@ -31,6 +32,7 @@ def cached_njit(function):
     `function` stays callable as plain Python; give the result another name when both are needed.
     """
     digest = _DIGEST
+    register_jitable(function)
 
     def entry(*args):
         digest  # noqa: B018  # captured, so that it becomes part of numba's cache key

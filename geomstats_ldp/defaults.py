@@ -82,7 +82,8 @@ def _balanced_radius(mechanism, hessian_bound, length):
     h^6 = l^4 (v d / (L H^2)) / (2 b^2).
     """
     hessian = _TYPICAL_HESSIAN * hessian_bound
-    noise = _typical_score_variance(mechanism) * mechanism.dim / (_REFERENCE_PARTICIPANTS * hessian**2)
+    variance = _typical_score_variance(mechanism) * mechanism.dim
+    noise = variance / (_REFERENCE_PARTICIPANTS * hessian**2)
     return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
 
 

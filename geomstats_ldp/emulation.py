@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
@@ -17,7 +16,6 @@ from geomstats_ldp.server.recursion import close_round, close_single, copy_state
 _BLOCK = 2**14
 
 
-@register_jitable
 def emulate_rounds(
     geometry, loss, mechanism, region, schedule, state, server, participant, data, variates,
     messages,

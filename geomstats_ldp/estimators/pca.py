@@ -16,6 +16,7 @@ from geomstats_ldp.geometry import geodesic_ball, orthonormal_basis
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule, make_protocol
+from geomstats_ldp.protocol.protocol import check_preconditioner
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateEstimator):
@@ -197,7 +198,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
                 f"got {matrix.shape}"
             )
         basis = orthonormal_basis(space, center)
-        return basis @ matrix @ basis.T
+        return check_preconditioner(basis @ matrix @ basis.T, space.dim)
 
     # ---------------------------------------------------------------- scikit-learn
 

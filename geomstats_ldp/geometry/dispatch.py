@@ -1,7 +1,7 @@
 """The geometry operations of the recursion, one source for both engines.
 
-Run by the interpreter, each function calls a `Geometry`, that is geomstats. Compiled, it becomes the
-closed form that belongs to the type of its first argument. The choice is made by
+Run by the interpreter, each function calls a `Geometry`, that is geomstats. Compiled, it becomes
+the closed form that belongs to the type of its first argument. The choice is made by
 `numba.extending.overload` and not by passing functions, because numba caches to disk only what it
 reaches through module globals.
 """

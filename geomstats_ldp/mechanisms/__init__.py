@@ -18,8 +18,8 @@ from geomstats_ldp.mechanisms.base import (
     check_delta,
     check_epsilon,
     make_streams,
+    release_into,
 )
-from geomstats_ldp.mechanisms.dispatch import release_into
 from geomstats_ldp.mechanisms.gaussian import (
     Gaussian,
     GaussianTwin,

@@ -13,8 +13,10 @@ import numbers
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.compilation import cached_njit
 
 EPSILON_RANGE = (1e-3, 700.0)  # exp(epsilon) and its reciprocal are doubles up to here
 BOUND_RANGE = (1e-100, 1e100)  # squares of bounds stay far from overflow and underflow
@@ -107,7 +109,7 @@ def check_rows(name, values, width):
     return array
 
 
-@numba.njit(cache=True)
+@register_jitable
 def unit_ball_point(vector, bound, dim, point):
     """Write ``vector / bound``, projected radially to the unit ball, into ``point[:dim]``.
 
@@ -133,10 +135,36 @@ def unit_ball_point(vector, bound, dim, point):
     return 1.0, True
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _unit_ball_rows(vectors, bound, points):
     for row in range(vectors.shape[0]):
         unit_ball_point(vectors[row], bound, vectors.shape[1], points[row])
+
+
+def release_into(mechanism, vector, variates, scratch, out):
+    """Release ``vector`` with ``variates`` into ``out``.
+
+    Parameters
+    ----------
+    mechanism : Mechanism, or its ``twin()`` in compiled code
+        The randomiser.
+    vector : array, shape=[dim]
+        Score in frame coordinates; NaN or inf raise ValueError. It may be ``out`` itself.
+    variates : array, shape=[n_variates]
+        One row of ``mechanism.draw``. Compiled code does not check the shapes.
+    scratch : array, shape=[k], k >= dim + 1
+        Working memory of the compiled kernels.
+    out : array, shape=[dim]
+        Receives the message.
+    """
+    out[...] = mechanism.release(vector, variates)
+
+
+@cached_njit
+def _release_rows(twin, vectors, variates, out):
+    scratch = np.empty(vectors.shape[1] + 1)
+    for row in range(vectors.shape[0]):
+        release_into(twin, vectors[row], variates[row], scratch, out[row])
 
 
 class Mechanism(ABC):
@@ -233,10 +261,6 @@ class Mechanism(ABC):
     def twin(self):
         """Return the NamedTuple of public numbers that the compiled kernel consumes."""
 
-    @abstractmethod
-    def _release_rows(self, vectors, variates, out):
-        """Release contiguous rows of shapes [n, dim] and [n, n_variates] into ``out``."""
-
     def release(self, vectors, variates):
         """Randomise vectors with given variates; deterministic.
 
@@ -263,7 +287,7 @@ class Mechanism(ABC):
         shape = np.broadcast_shapes(vectors.shape[:-1], variates.shape[:-1])
         vectors, variates = _as_rows(vectors, shape), _as_rows(variates, shape)
         out = np.empty(vectors.shape)
-        self._release_rows(vectors, variates, out)
+        _release_rows(self.twin(), vectors, variates, out)
         return out.reshape(*shape, self.dim)
 
     def randomise(self, vectors, random_state=None):

@@ -17,8 +17,8 @@ calibration and optimal denoising, ICML.
 import math
 from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
+from numba.extending import overload, register_jitable
 from scipy.special import erfcx, log_ndtr
 
 from geomstats_ldp.mechanisms.base import (
@@ -27,8 +27,10 @@ from geomstats_ldp.mechanisms.base import (
     check_integer,
     check_real,
     check_rows,
+    release_into,
     unit_ball_point,
 )
+from geomstats_ldp.twins import twin_class
 
 LOG_DELTA_MARGIN = 1e-11  # far above the rounding error of gaussian_log_delta, far below use
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -144,7 +146,7 @@ class GaussianTwin(NamedTuple):
     sigma: float
 
 
-@numba.njit(cache=True)
+@register_jitable
 def _release(twin, vector, variates, scratch, out):
     """Add sigma times the normals ``variates`` to ``vector``, projected to the ball."""
     _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
@@ -153,11 +155,12 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = centre + twin.sigma * variates[i]
 
 
-@numba.njit(cache=True)
-def _release_rows(twin, vectors, variates, out):
-    scratch = np.empty(twin.dim + 1)
-    for row in range(vectors.shape[0]):
-        _release(twin, vectors[row], variates[row], scratch, out[row])
+@overload(release_into)
+def _choose_release(mechanism, vector, variates, scratch, out):
+    if twin_class(mechanism) is GaussianTwin:
+        return lambda mechanism, vector, variates, scratch, out: _release(
+            mechanism, vector, variates, scratch, out
+        )
 
 
 class Gaussian(Mechanism):
@@ -235,9 +238,6 @@ class Gaussian(Mechanism):
     def to_spec(self):
         """Return the specification, which includes the calibration."""
         return {**super().to_spec(), "calibration": self.calibration}
-
-    def _release_rows(self, vectors, variates, out):
-        _release_rows(self.twin(), vectors, variates, out)
 
     def _guarantee(self):
         return f"({self.epsilon}, {self.delta:g})-LDP per message, {self.calibration} calibration"

@@ -3,10 +3,16 @@
 import math
 from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
+from numba.extending import overload, register_jitable
 
-from geomstats_ldp.mechanisms.base import Mechanism, check_integer, unit_ball_point
+from geomstats_ldp.mechanisms.base import (
+    Mechanism,
+    check_integer,
+    release_into,
+    unit_ball_point,
+)
+from geomstats_ldp.twins import twin_class
 
 
 class IdentityTwin(NamedTuple):
@@ -16,7 +22,7 @@ class IdentityTwin(NamedTuple):
     bound: float
 
 
-@numba.njit(cache=True)
+@register_jitable
 def _release(twin, vector, variates, scratch, out):
     """Copy ``vector``, projected to the ball, into ``out``."""
     _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
@@ -24,11 +30,12 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = twin.bound * scratch[i] if projected else vector[i]
 
 
-@numba.njit(cache=True)
-def _release_rows(twin, vectors, variates, out):
-    scratch = np.empty(twin.dim + 1)
-    for row in range(vectors.shape[0]):
-        _release(twin, vectors[row], variates[row], scratch, out[row])
+@overload(release_into)
+def _choose_release(mechanism, vector, variates, scratch, out):
+    if twin_class(mechanism) is IdentityTwin:
+        return lambda mechanism, vector, variates, scratch, out: _release(
+            mechanism, vector, variates, scratch, out
+        )
 
 
 class Identity(Mechanism):
@@ -77,9 +84,6 @@ class Identity(Mechanism):
     def twin(self):
         """Return the `IdentityTwin`."""
         return IdentityTwin(self.dim, self.bound)
-
-    def _release_rows(self, vectors, variates, out):
-        _release_rows(self.twin(), vectors, variates, out)
 
     def _guarantee(self):
         return "NOT PRIVATE, messages are the scores themselves"

@@ -16,11 +16,18 @@ Journal of the American Statistical Association 113, 182-201.
 import math
 from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
+from numba.extending import overload, register_jitable
 from scipy.special import gammaln
 
-from geomstats_ldp.mechanisms.base import Mechanism, check_integer, check_rows, unit_ball_point
+from geomstats_ldp.mechanisms.base import (
+    Mechanism,
+    check_integer,
+    check_rows,
+    release_into,
+    unit_ball_point,
+)
+from geomstats_ldp.twins import twin_class
 
 SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
 
@@ -34,7 +41,7 @@ class L2BallTwin(NamedTuple):
     near_probability: float
 
 
-@numba.njit(cache=True)
+@register_jitable
 def _release(twin, vector, variates, scratch, out):
     """Release ``vector`` with the variates [u_sign, u_half, g_1..g_d]."""
     dim = twin.dim
@@ -55,11 +62,12 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = scale * variates[2 + i]
 
 
-@numba.njit(cache=True)
-def _release_rows(twin, vectors, variates, out):
-    scratch = np.empty(twin.dim + 1)
-    for row in range(vectors.shape[0]):
-        _release(twin, vectors[row], variates[row], scratch, out[row])
+@overload(release_into)
+def _choose_release(mechanism, vector, variates, scratch, out):
+    if twin_class(mechanism) is L2BallTwin:
+        return lambda mechanism, vector, variates, scratch, out: _release(
+            mechanism, vector, variates, scratch, out
+        )
 
 
 def _radius_factor(dim):
@@ -159,6 +167,3 @@ class L2Ball(Mechanism):
         """Return the `L2BallTwin`."""
         near_probability = 1.0 / (1.0 + math.exp(-self.epsilon))
         return L2BallTwin(self.dim, self.bound, self.radius, near_probability)
-
-    def _release_rows(self, vectors, variates, out):
-        _release_rows(self.twin(), vectors, variates, out)

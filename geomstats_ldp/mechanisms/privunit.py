@@ -16,15 +16,23 @@ so all computations are in the depth s = 1 - t and in logarithms of probabilitie
 import math
 from typing import ClassVar, NamedTuple
 
-import numba
 import numpy as np
+from numba.extending import overload, register_jitable
 from scipy.optimize import brentq
 from scipy.special import betaln, expit, gammaln
 
-from geomstats_ldp.mechanisms.base import Mechanism, check_integer, check_rows, unit_ball_point
+from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.mechanisms.base import (
+    Mechanism,
+    check_integer,
+    check_rows,
+    release_into,
+    unit_ball_point,
+)
+from geomstats_ldp.twins import twin_class
 
 
-@numba.njit(cache=True)
+@register_jitable
 def _hypergeometric(a, b, c, x):
     """Sum 2F1(a, b; c; x) for positive a, b, c and 0 <= x <= 1/2; no term can cancel another."""
     total, term, k = 1.0, 1.0, 0.0
@@ -40,7 +48,7 @@ def _log_cap_constant(dim):
     return (0.5 * dim - 1.0) * math.log(2.0) - betaln(0.5, 0.5 * dim)
 
 
-@numba.njit(cache=True)
+@register_jitable
 def _log_tail_and_slope(log_depth, half_dim, log_constant):
     """Return log P(1 - t <= s) under the uniform law and its derivative in log s, 0 < s <= 1.
 
@@ -94,7 +102,7 @@ def log_cap_excess(log_depth, dim):
     return _log_cap_constant(dim) + log_power + math.log(series / (half_dim * (half_dim + 1.0)))
 
 
-@numba.njit(cache=True)
+@cached_njit
 def _fill_depths(log_tails, half_dim, log_constant, depths):
     """Invert log P(1 - t <= s) at log probabilities of at most log(1/2), for d >= 2.
 
@@ -164,7 +172,7 @@ class PrivUnitTwin(NamedTuple):
     mean_cosine: float
 
 
-@numba.njit(cache=True)
+@register_jitable
 def _release(twin, vector, variates, scratch, out):
     """Release ``vector`` with the variates [w, g_1..g_(d+1)], t = sign(w) (1 - |w|)."""
     dim = twin.dim
@@ -184,11 +192,12 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = along * scratch[i] + across * (variates[1 + i] - dot * scratch[i])
 
 
-@numba.njit(cache=True)
-def _release_rows(twin, vectors, variates, out):
-    scratch = np.empty(twin.dim + 1)
-    for row in range(vectors.shape[0]):
-        _release(twin, vectors[row], variates[row], scratch, out[row])
+@overload(release_into)
+def _choose_release(mechanism, vector, variates, scratch, out):
+    if twin_class(mechanism) is PrivUnitTwin:
+        return lambda mechanism, vector, variates, scratch, out: _release(
+            mechanism, vector, variates, scratch, out
+        )
 
 
 class PrivUnit(Mechanism):
@@ -331,6 +340,3 @@ class PrivUnit(Mechanism):
     def twin(self):
         """Return the `PrivUnitTwin`."""
         return PrivUnitTwin(self.dim, self.bound, self.mean_cosine)
-
-    def _release_rows(self, vectors, variates, out):
-        _release_rows(self.twin(), vectors, variates, out)

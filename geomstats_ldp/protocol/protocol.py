@@ -250,7 +250,7 @@ def make_protocol(
         basis=_nested_tuple(geometry.basis),
         initial_point=_nested_tuple(initial_point),
         directions=_nested_tuple(check_direction_cycle(directions, dim)),
-        preconditioner=_nested_tuple(_check_preconditioner(preconditioner, dim)),
+        preconditioner=_nested_tuple(check_preconditioner(preconditioner, dim)),
         radius=radius,
         gain=gain,
         inference=InferenceRule() if inference is None else inference,
@@ -275,7 +275,14 @@ def _check_count(name, value):
     return int(value)
 
 
-def _check_preconditioner(preconditioner, dim):
+def check_preconditioner(preconditioner, dim):
+    """Return a preconditioner as a matrix, shape [dim, dim]; None is the identity.
+
+    Raises
+    ------
+    ProtocolError
+        Unless it is finite, symmetric and positive definite.
+    """
     if preconditioner is None:
         return np.eye(dim)
     preconditioner = np.array(preconditioner, dtype=float)

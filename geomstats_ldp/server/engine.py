@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
 
-from numba.extending import register_jitable
-
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.server import recursion
@@ -13,7 +11,6 @@ from geomstats_ldp.server import recursion
 ENGINES = ("auto", "compiled", "geomstats")
 
 
-@register_jitable
 def replay_rounds(geometry, region, schedule, state, scratch, messages):
     """Run full rounds over messages that answer the queries of the schedule in order."""
     answers = scratch.queries.shape[0]

@@ -123,8 +123,9 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     for j in range(n_pairs):
         pair = state.counts[N_PAIRS]
         radius = query_radius(schedule, pair)
-        _at_iterate(geometry, state, scratch, messages[2 * j], scratch.queries[2 * j], plus)
-        _at_iterate(geometry, state, scratch, messages[2 * j + 1], scratch.queries[2 * j + 1], minus)
+        first, second = 2 * j, 2 * j + 1
+        _at_iterate(geometry, state, scratch, messages[first], scratch.queries[first], plus)
+        _at_iterate(geometry, state, scratch, messages[second], scratch.queries[second], minus)
         for i in range(offset.shape[0]):
             offset[i] = radius * schedule.directions[pair % n_directions, i]
             average[i] += 0.5 * (plus[i] + minus[i]) / n_pairs

@@ -58,7 +58,7 @@ class Server:
         self._round_is_open = False
 
     def __getstate__(self):
-        # Compiled functions and buffers are rebuilt; an open round is reopened when it is asked for.
+        # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
         kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
         return kept | {"engine": self.engine.name}
 

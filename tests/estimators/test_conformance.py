@@ -1,3 +1,5 @@
+"""scikit-learn's own conformance suite, with no expected failures."""
+
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from geomstats_ldp import PrivatePCA

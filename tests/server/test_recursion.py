@@ -98,7 +98,7 @@ def raw_messages(protocol, n, seed):
     """Random ambient vectors with a drift to one side, large enough for both safeguards."""
     rng = np.random.default_rng(seed)
     drift = np.array(protocol.basis)[0]
-    return rng.normal(size=(n, protocol.dim + 1)) + drift * rng.uniform(0, 3, size=(n, 1))
+    return 2 * rng.normal(size=(n, protocol.dim + 1)) + drift * rng.uniform(0, 5, size=(n, 1))
 
 
 TRIANGLE = [[math.cos(t), math.sin(t)] for t in (0.3, 0.3 + 2 * np.pi / 3, 0.3 + 4 * np.pi / 3)]
@@ -107,7 +107,7 @@ CASES = [
     (3, {}, 400),
     (1, {}, 200),
     (2, {"retraction": "projection"}, 400),
-    (3, {"retraction": "projection", "pairs_per_round": 3}, 400),
+    (3, {"retraction": "projection", "pairs_per_round": 3}, 402),
     (2, {"preconditioner": [[1.4, 0.5], [0.5, 0.6]]}, 400),
     (2, {"directions": TRIANGLE, "pairs_per_round": 2}, 300),
     (2, {"reference": [0.0, 0.6, 0.8], "initial_point": [1.0, 0.2, 0.1]}, 300),

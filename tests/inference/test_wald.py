@@ -1,0 +1,207 @@
+"""The Wald region as a quadratic form, a set and a coverage statement."""
+
+import math
+
+import numpy as np
+import pytest
+from geomstats.geometry.euclidean import Euclidean
+from geomstats.geometry.hypersphere import Hypersphere
+from scipy import stats
+
+from geomstats_ldp.geometry import Geometry, geodesic_ball
+from geomstats_ldp.inference import WaldRegion
+
+RETRACTIONS = ["exponential", "projection"]
+DIMS = [1, 2, 3]
+
+
+def unit(vector):
+    return vector / np.linalg.norm(vector)
+
+
+def covariance_of(dim, scale=0.01, seed=0):
+    root = np.random.default_rng(seed).normal(size=(dim, dim))
+    return scale * (root @ root.T + 0.2 * np.eye(dim))
+
+
+def make_region(dim=2, retraction="projection", scale=0.01, level=0.95, radius=1.2):
+    geometry = Geometry(Hypersphere(dim=dim), unit(np.ones(dim + 1)), retraction=retraction)
+    center = unit(np.arange(1.0, dim + 2))
+    return WaldRegion(
+        geometry, center, covariance_of(dim, scale), level,
+        geodesic_ball(unit(np.ones(dim + 1)), radius),
+    )
+
+
+def rotation(start, end):
+    wedge = np.outer(end, start) - np.outer(start, end)
+    return np.eye(len(start)) + wedge + wedge @ wedge / (1 + start @ end)
+
+
+def explicit_statistic(region, point):
+    """V^T C^-1 V with V written out: inverse retraction, then the rotated frame."""
+    center, geometry = region.center, region.geometry
+    cosine = point @ center
+    if geometry.retraction == "projection":
+        tangent = point / cosine - center
+    else:
+        side = point - cosine * center
+        tangent = math.acos(cosine) * unit(side)
+    frame = rotation(geometry.reference, center) @ geometry.basis.T
+    coords = frame.T @ tangent
+    return coords @ np.linalg.inv(region.covariance) @ coords
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("retraction", RETRACTIONS)
+def test_statistic_is_the_quadratic_form(dim, retraction):
+    region = make_region(dim, retraction)
+    rng = np.random.default_rng(dim)
+    points = np.array([unit(region.center + 0.4 * rng.normal(size=dim + 1)) for _ in range(20)])
+    points = points[points @ region.center > 0.2]
+    expected = [explicit_statistic(region, point) for point in points]
+    # condition number 1e2 of the covariance, and that of arccos
+    np.testing.assert_allclose(region.statistic(points), expected, rtol=1e-10)
+    assert region.statistic(points[0]) == pytest.approx(expected[0], rel=1e-10)
+    np.testing.assert_allclose(region.pvalue(points), stats.chi2.sf(expected, dim), rtol=1e-8)
+    assert region.statistic(region.center) == pytest.approx(0.0, abs=1e-25)
+    assert region.contains(region.center)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("retraction", RETRACTIONS)
+def test_boundary_points_have_the_statistic_of_the_threshold(dim, retraction):
+    region = make_region(dim, retraction)
+    boundary = region.boundary(50)
+    assert boundary.shape == (2 if dim == 1 else 50, dim + 1)
+    assert region.threshold == pytest.approx(stats.chi2.isf(0.05, dim), rel=1e-12)
+    np.testing.assert_allclose(region.statistic(boundary), region.threshold, rtol=1e-10)
+    # a little towards the centre is in, a little away is out
+    for factor, inside in ((0.999, True), (1.001, False)):
+        coords = factor * region.coordinates(boundary)
+        points = region.geometry.retract(region.geometry.lift(coords, region.center), region.center)
+        assert np.all(region.contains(points) == inside)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("retraction", RETRACTIONS)
+def test_semi_axes_and_angular_radii(dim, retraction):
+    region = make_region(dim, retraction)
+    values, vectors = np.linalg.eigh(region.covariance)
+    lengths = np.sqrt(stats.chi2.ppf(0.95, dim) * values[::-1])
+    np.testing.assert_allclose(region.semi_axis_lengths, lengths, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(region.semi_axes @ vectors[:, ::-1]), np.eye(dim), atol=1e-10)
+    ends = region.semi_axis_lengths[:, None] * region.semi_axes
+    points = region.geometry.retract(region.geometry.lift(ends, region.center), region.center)
+    np.testing.assert_allclose(region.statistic(points), region.threshold, rtol=1e-10)
+    angles = [math.acos(point @ region.center) for point in points]
+    expected = np.arctan(lengths) if retraction == "projection" else lengths
+    np.testing.assert_allclose(angles, expected, rtol=1e-10)
+    np.testing.assert_allclose(region.angular_radii, expected, rtol=1e-12)
+
+
+def test_longest_boundary_distance_is_the_longest_semi_axis():
+    region = make_region(2, "projection")
+    angles = np.arccos(region.boundary(2000) @ region.center)
+    # 2000 points miss the end of an axis by 1.6e-3 rad at most, quadratically in the length
+    assert angles.max() == pytest.approx(region.angular_radii[0], rel=1e-4)
+    assert angles.min() == pytest.approx(region.angular_radii[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_marginal_intervals_are_normal_intervals(dim):
+    region = make_region(dim)
+    half = stats.norm.ppf(0.975) * np.sqrt(np.diag(region.covariance))
+    np.testing.assert_allclose(region.marginal_intervals(), np.stack([-half, half], 1), rtol=1e-12)
+    if dim == 1:  # then the interval is the region
+        np.testing.assert_allclose(half, region.semi_axis_lengths, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("retraction", RETRACTIONS)
+def test_statistic_does_not_depend_on_the_frame(dim, retraction):
+    region = make_region(dim, retraction)
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(dim, dim)))[0]
+    old = region.geometry
+    turned = Geometry(old.space, old.reference, turn @ old.basis, retraction=retraction)
+    other = WaldRegion(
+        turned, region.center, turn @ region.covariance @ turn.T, 0.95, region.region
+    )
+    points = np.concatenate([region.boundary(10), [unit(np.ones(dim + 1))]])
+    np.testing.assert_allclose(other.statistic(points), region.statistic(points), rtol=1e-9)
+    np.testing.assert_allclose(other.angular_radii, region.angular_radii, rtol=1e-10)
+
+
+def test_region_is_restricted_to_the_working_region():
+    region = make_region(2, scale=1.0, radius=0.3)
+    rng = np.random.default_rng(4)
+    points = np.array([unit(p) for p in unit(np.ones(3)) + 0.3 * rng.normal(size=(500, 3))])
+    near = points @ region.region.center >= math.cos(0.3)
+    low = np.array([explicit_statistic(region, point) for point in points]) <= region.threshold
+    np.testing.assert_array_equal(region.contains(points), near & low)
+    assert 0 < np.sum(near & low) < np.sum(low)
+
+
+def test_uninformative_regions_are_flagged():
+    assert make_region(2, scale=1e-4).is_informative
+    assert not make_region(2, scale=1.0).is_informative
+    assert not make_region(2, "exponential", scale=100.0).is_informative  # wraps round the sphere
+    for slack, expected in ((1.01, True), (0.99, False)):
+        small = make_region(1, "exponential", radius=1.0)
+        gap = math.acos(small.center @ small.region.center)
+        reach = gap + small.angular_radii[0]  # in one dimension one end lies straight away
+        region = make_region(1, "exponential", radius=slack * reach)
+        assert region.is_informative == expected
+        assert ("uninformative" in repr(region)) == (not expected)
+
+
+def test_points_out_of_range_have_an_infinite_statistic():
+    region = make_region(2, "projection")
+    points = np.array([region.center, -region.center])
+    np.testing.assert_array_equal(region.statistic(points), [0.0, np.inf])
+    np.testing.assert_array_equal(region.contains(points), [True, False])
+    assert region.pvalue(-region.center) == 0.0
+
+
+def test_the_antipode_is_outside_of_an_exponential_region():
+    region = make_region(2, "exponential")
+    points = np.array([region.center, -region.center])
+    np.testing.assert_array_equal(region.contains(points), [True, False])
+    assert region.statistic(-region.center) == np.inf
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, np.nan])
+def test_bad_levels_are_refused(level):
+    with pytest.raises(ValueError, match="level"):
+        make_region(level=level)
+
+
+def test_points_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match="shape"):
+        make_region(2).statistic(np.ones(2))
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("retraction", RETRACTIONS)
+def test_coverage_of_exactly_normal_coordinates(dim, level, retraction):
+    """If V(x) is normal with the stated covariance, the region covers at its level."""
+    region = make_region(dim, retraction, scale=1e-3, level=level)
+    n = 20_000
+    root = np.linalg.cholesky(region.covariance)
+    coords = np.random.default_rng(dim).normal(size=(n, dim)) @ root.T
+    truths = region.geometry.retract(region.geometry.lift(coords, region.center), region.center)
+    covered = np.mean(region.contains(truths))
+    # binomial error; P(|normal| > 4.5) = 7e-6 for each of twelve cases
+    assert abs(covered - level) < 4.5 * math.sqrt(level * (1 - level) / n)
+
+
+def test_coverage_in_euclidean_space():
+    geometry = Geometry(Euclidean(dim=2), np.zeros(2))
+    covariance, truth, n = covariance_of(2), np.array([0.3, -0.2]), 2000
+    ball = geodesic_ball(np.zeros(2), 5.0)
+    centers = np.random.default_rng(0).multivariate_normal(truth, covariance, size=n)
+    covered = np.mean(
+        [WaldRegion(geometry, c, covariance, 0.9, ball).contains(truth) for c in centers]
+    )
+    assert abs(covered - 0.9) < 4.5 * math.sqrt(0.9 * 0.1 / n)  # binomial error

@@ -1,0 +1,179 @@
+"""Bulk emulation is the interactive collection, only faster."""
+
+import math
+
+import numpy as np
+import pytest
+
+from geomstats_ldp import emulation
+from geomstats_ldp.emulation import emulate
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.participant import Participant
+from geomstats_ldp.protocol import Message
+from geomstats_ldp.server import Server
+
+MECHANISMS = [
+    {"epsilon": 2.0},
+    {"epsilon": 2.0, "mechanism": "gaussian", "delta": 1e-6},
+    {"epsilon": 2.0, "mechanism": "l2_ball"},
+    {"epsilon": math.inf},
+]
+SHAPES = [
+    {"n_participants": 41},
+    {"n_participants": 41, "pairs_per_round": 3, "retraction": "projection"},
+    {"n_participants": 60, "pairs_per_round": 4},
+    {"n_participants": 1},
+]
+
+
+def collect(protocol, data, seed, engine="auto"):
+    """The interactive loop: one participant's code answers row by row."""
+    server, participant, messages = Server(protocol, engine), Participant(protocol, seed), []
+    while server.queries():
+        for query in server.queries():
+            message = participant.respond(query, data[len(messages)])
+            messages.append(message.tangent_vec)
+            server.receive(message)
+    return server, np.array(messages)
+
+
+def assert_close_states(one, other, tolerance):
+    np.testing.assert_array_equal(one.counts, other.counts)
+    pairs = [(one.iterate, other.iterate), (one.average, other.average)]
+    for a, b in [*pairs, *zip(one.sums, other.sums)]:
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_emulation_equals_the_interactive_loop(pca_protocol, pca_data, mechanism, shape, engine):
+    protocol = pca_protocol(**mechanism, **shape)
+    data = pca_data(shape["n_participants"], seed=1)
+    expected, wanted = collect(protocol, data, seed=7, engine=engine)
+    server = Server(protocol, engine)
+    messages = emulate(server, data, 7, keep_messages=True)
+    # messages have the size of the noise, up to 20; engines differ by roundings of 1e-16
+    np.testing.assert_allclose(messages, wanted, rtol=1e-12, atol=1e-12)
+    assert_close_states(server.state, expected.state, 1e-12 * len(data))
+    assert server.n_participants == len(data)
+    assert server.queries() == []
+
+
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_kept_messages_replay_to_the_same_state(pca_protocol, pca_data, shape):
+    protocol = pca_protocol(**shape)
+    server, replayed = Server(protocol), Server(protocol)
+    messages = emulate(server, pca_data(shape["n_participants"]), 0, keep_messages=True)
+    replayed.replay(messages)
+    # one projection to the tangent space of a vector that is tangent but for a rounding
+    assert_close_states(replayed.state, server.state, 1e-13 * len(messages))
+
+
+@pytest.mark.parametrize("block", [1, 2, 6, 7, 64, 1000])
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_results_do_not_depend_on_the_block_size(
+    pca_protocol, pca_data, same_state, monkeypatch, shape, block
+):
+    protocol = pca_protocol(**shape)
+    data = pca_data(shape["n_participants"])
+    whole, pieced = Server(protocol), Server(protocol)
+    expected = emulate(whole, data, 3, keep_messages=True)
+    monkeypatch.setattr(emulation, "_BLOCK", block)
+    messages = emulate(pieced, data, 3, keep_messages=True)
+    np.testing.assert_array_equal(messages, expected)
+    assert same_state(pieced.state, whole.state)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_engines_agree(pca_protocol, pca_data, mechanism):
+    n = 601
+    protocol = pca_protocol(3, n_participants=n, **mechanism)
+    data, servers = pca_data(n, 3), [Server(protocol, e) for e in ("compiled", "geomstats")]
+    one, other = (emulate(server, data, 11, keep_messages=True) for server in servers)
+    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)  # the design's requirement
+    assert_close_states(servers[0].state, servers[1].state, 1e-9)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
+def test_bad_data_raise_before_anything_happens(
+    pca_protocol, pca_data, same_state, monkeypatch, bad, engine
+):
+    monkeypatch.setattr(emulation, "_BLOCK", 8)  # the bad row is in the last of many blocks
+    data = pca_data(41)
+    data[-1, 1] = bad
+    server = Server(pca_protocol(n_participants=41), engine)
+    untouched = Server(server.protocol)
+    generator = np.random.default_rng(0)
+    before = generator.bit_generator.state
+    with pytest.raises(ValueError, match="finite"):
+        emulate(server, data, generator)
+    assert same_state(server.state, untouched.state)
+    assert generator.bit_generator.state == before
+
+
+def test_a_huge_finite_datum_does_not_stop_the_collection(pca_protocol, pca_data):
+    data = pca_data(20)
+    data[7] = [1.7e308, 1.7e308, -1.7e308]
+    for engine in ("compiled", "geomstats"):
+        server = Server(pca_protocol(n_participants=20), engine)
+        with np.errstate(over="ignore"):
+            messages = emulate(server, data, 0, keep_messages=True)
+        assert np.isfinite(messages).all()
+
+
+@pytest.mark.parametrize("rows", [40, 42, 0])
+def test_data_must_complete_the_plan(pca_protocol, pca_data, same_state, rows):
+    server = Server(pca_protocol(n_participants=41))
+    with pytest.raises(ProtocolError, match=f"got {rows} rows"):
+        emulate(server, pca_data(rows), 0)
+    assert same_state(server.state, Server(server.protocol).state)
+    with pytest.raises(ProtocolError, match="n_participants=None"):
+        emulate(Server(pca_protocol()), pca_data(10), 0)
+
+
+def test_emulation_continues_where_messages_ended(pca_protocol, pca_data):
+    protocol, data = pca_protocol(n_participants=41), pca_data(41)
+    server = Server(protocol)
+    rows = np.random.default_rng(0).normal(size=(10, 3))
+    server.replay(rows)
+    query = server.queries()[0]
+    server.receive(Message(query.fingerprint, query.round, query.index, np.zeros(3)))
+    with pytest.raises(ProtocolError, match="open round"):
+        emulate(server, data[11:], 0)
+    again = Server(protocol)
+    again.replay(rows)
+    messages = emulate(again, data[10:], 0, keep_messages=True)
+    whole = Server(protocol)
+    whole.replay(np.concatenate([rows, messages]))
+    assert_close_states(again.state, whole.state, 1e-11)
+
+
+def test_without_a_seed_nothing_repeats(pca_protocol, pca_data):
+    protocol, data = pca_protocol(n_participants=10), pca_data(10)
+    one, other = (emulate(Server(protocol), data, keep_messages=True) for _ in range(2))
+    assert not np.isclose(one, other).all(axis=1).any()
+
+
+def test_messages_are_dropped_unless_asked_for(pca_protocol, pca_data):
+    assert emulate(Server(pca_protocol(n_participants=10)), pca_data(10), 0) is None
+
+
+def test_without_noise_the_estimate_nears_the_leading_direction(pca_protocol):
+    """The limit case end to end: with many exact scores the average is the eigenvector."""
+    n, dim = 20_000, 2
+    protocol = pca_protocol(dim, epsilon=math.inf, n_participants=n, region_radius=1.0)
+    start = protocol.working_region.center
+    leading = start + np.array([0.3, -0.2, 0.1])
+    leading /= np.linalg.norm(leading)
+    others = np.linalg.svd(leading[None, :])[2][1:]
+    spread = np.sqrt([2.0, 0.5, 0.3])
+    signs = np.random.default_rng(4).choice([-1.0, 1.0], size=(n, 3))
+    data = (signs * spread) @ np.vstack([leading, others])  # norm 1.67, under the bound 2
+    server = Server(protocol)
+    emulate(server, data, 0)
+    # sandwich: Var = lambda_1 lambda_j / (lambda_1 - lambda_j)^2 / n for Rademacher coordinates
+    variance = sum(2.0 * s / (2.0 - s) ** 2 for s in (0.5, 0.3)) / n
+    angle = math.acos(min(1.0, abs(server.state.average @ leading)))
+    assert angle < 5 * math.sqrt(variance)  # five standard deviations; the finite-n bias is less
