@@ -43,18 +43,28 @@ def _parser():
     nhanes.set_defaults(run=_run_nhanes)
     nhanes.add_argument("--mechanism", choices=_MECHANISMS, default="privunit")
     nhanes.add_argument(
-        "--epsilon", type=_epsilon, nargs="+", default=None, metavar="EPS",
+        "--epsilon",
+        type=_epsilon,
+        nargs="+",
+        default=None,
+        metavar="EPS",
         help="privacy of each message, positive numbers or inf (default: inf 8 4 2 1)",
     )
     nhanes.add_argument(
         "--seed", type=int, default=0, help="seed of the emulated noise (default: 0)"
     )
     nhanes.add_argument(
-        "--output", type=Path, default=Path("nhanes-results"), metavar="DIR",
+        "--output",
+        type=Path,
+        default=Path("nhanes-results"),
+        metavar="DIR",
         help="folder for nhanes.json and nhanes.png (default: nhanes-results)",
     )
     nhanes.add_argument(
-        "--repetitions", type=_count, default=None, metavar="R",
+        "--repetitions",
+        type=_count,
+        default=None,
+        metavar="R",
         help="instead repeat R times with resampled participants; print medians and coverage",
     )
     return parser

@@ -38,6 +38,6 @@ def cached_njit(function):
         digest  # noqa: B018  # captured, so that it becomes part of numba's cache key
         return function(*args)
 
-    entry.__name__ = function.__name__
-    entry.__qualname__ = function.__qualname__
+    # Numba names its cache files, and links machine code, by this.
+    entry.__qualname__ = f"{function.__module__}.{function.__qualname__}"
     return njit(cache=True)(entry)

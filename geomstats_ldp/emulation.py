@@ -17,7 +17,16 @@ _BLOCK = 2**14
 
 
 def emulate_rounds(
-    geometry, loss, mechanism, region, schedule, state, server, participant, data, variates,
+    geometry,
+    loss,
+    mechanism,
+    region,
+    schedule,
+    state,
+    server,
+    participant,
+    data,
+    variates,
     messages,
 ):
     """Let a block of participants answer in row order.
@@ -31,8 +40,14 @@ def emulate_rounds(
         n_pairs = min(answers, data.shape[0] - start) // 2
         if n_pairs == 0:
             respond_into(
-                geometry, loss, mechanism, state.iterate, data[start], variates[start],
-                participant, messages[start],
+                geometry,
+                loss,
+                mechanism,
+                state.iterate,
+                data[start],
+                variates[start],
+                participant,
+                messages[start],
             )
             close_single(geometry, region, schedule, state, server, messages[start])
             start += 1
@@ -41,12 +56,16 @@ def emulate_rounds(
         stop = start + 2 * n_pairs
         for i in range(start, stop):
             respond_into(
-                geometry, loss, mechanism, server.queries[i - start], data[i], variates[i],
-                participant, messages[i],
+                geometry,
+                loss,
+                mechanism,
+                server.queries[i - start],
+                data[i],
+                variates[i],
+                participant,
+                messages[i],
             )
-        close_round(
-            geometry, region, schedule, state, server, messages[start:stop], n_pairs
-        )
+        close_round(geometry, region, schedule, state, server, messages[start:stop], n_pairs)
         start = stop
 
 
@@ -88,7 +107,7 @@ def emulate(server, data, random_state=None, keep_messages=False, progress=False
     block = _BLOCK - _BLOCK % (2 * protocol.pairs_per_round) or 2 * protocol.pairs_per_round
     starts = range(0, len(data), block)
     for start in tqdm(starts, disable=not progress, unit="block", desc="participants"):
-        rows = data[start:start + block]
+        rows = data[start : start + block]
         variates = protocol.randomiser.draw(len(rows), streams)
         messages = np.empty((len(rows), *protocol.geometry.shape))
         run(*parts, rows, variates, messages)
@@ -118,6 +137,11 @@ def _engine_parts(server, loss, state):
         run, geometry = _compiled_emulate_rounds, server.engine.geometry
         loss, mechanism = loss.twin(), mechanism.twin()
     return run, (
-        geometry, loss, mechanism, protocol.working_region, protocol.schedule, state,
+        geometry,
+        loss,
+        mechanism,
+        protocol.working_region,
+        protocol.schedule,
+        state,
         *scratch,
     )

@@ -57,7 +57,7 @@ class Participant:
         """
         if query.fingerprint != self.protocol.fingerprint:
             raise ForeignMessageError(
-                f"query belongs to protocol {query.fingerprint[:12]}, "
+                f"query belongs to protocol {str(query.fingerprint)[:12]}, "
                 f"this participant to {self.protocol.fingerprint[:12]}"
             )
         point = self.protocol.geometry.check_point(query.point, "query point")
@@ -69,22 +69,16 @@ class Participant:
         variates = randomiser.draw(1, self._randomness())[0]
         out = np.empty(self.protocol.geometry.shape)
         scratch = participant_scratch(self.protocol.geometry)
-        respond_into(
-            self.protocol.geometry, loss, randomiser, point, datum, variates, scratch, out
-        )
+        respond_into(self.protocol.geometry, loss, randomiser, point, datum, variates, scratch, out)
         return Message(query.fingerprint, query.round, query.index, out)
 
     def _randomness(self):
+        if self.random_state is None:
+            # Fresh for every answer: a forked or pickled copy must never share this noise.
+            return make_streams()
         if self._streams is None:
             self._streams = make_streams(self.random_state)
         return self._streams
-
-    def __getstate__(self):
-        # A pickled copy must never share the noise of the original, unless a seed asks for it.
-        state = self.__dict__.copy()
-        if self.random_state is None:
-            state["_streams"] = None
-        return state
 
     def __repr__(self):
         return f"Participant({self.protocol!r}, random_state={self.random_state!r})"

@@ -85,7 +85,11 @@ def plot_nhanes(records, batch, names=("height", "weight", "waist")):
     axes[2].plot(position[informative], semi_axes[informative], "ko", label="inside")
     if not informative.all():
         axes[2].plot(
-            position[~informative], semi_axes[~informative], "o", mfc="white", mec="k",
+            position[~informative],
+            semi_axes[~informative],
+            "o",
+            mfc="white",
+            mec="k",
             label="reaches the edge of the working region",
         )
         axes[2].legend(frameon=False, fontsize="small")

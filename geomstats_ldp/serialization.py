@@ -6,7 +6,12 @@ import json
 import math
 import os
 import tempfile
+import zipfile
+import zlib
+from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
 
 
 def encode(value):
@@ -49,3 +54,32 @@ def write_atomically(path, write):
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+@contextmanager
+def open_arrays(path, kind, error):
+    """Read a ``.npz`` file without pickle; what is wrong with its content raises `error`.
+
+    Parameters
+    ----------
+    path : path-like
+    kind : str
+        What the file should be, for the message.
+    error : type
+        Exception class. A missing file stays FileNotFoundError.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            yield file
+    except FileNotFoundError:
+        raise
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        EOFError,
+        OSError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as cause:
+        raise error(f"{path} is not {kind}: {cause}") from cause

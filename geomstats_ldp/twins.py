@@ -1,10 +1,14 @@
-"""Recognising twin records in compiled code.
+"""Twin records: what stands for a space, a loss or a mechanism in compiled code.
 
-A *twin* is a NamedTuple of numbers and arrays that stands for a Python object (a space, a loss, a
-mechanism) in the compiled engine; its type selects the closed form.
+A *twin* is a NamedTuple of numbers and arrays; its type selects the closed form. The selection is
+made by `numba.extending.overload` and not by passing functions, because numba caches to disk only
+what it reaches through module globals.
 """
 
+from __future__ import annotations
+
 from numba import types
+from numba.extending import overload
 
 
 def twin_class(numba_type):
@@ -12,3 +16,25 @@ def twin_class(numba_type):
     if isinstance(numba_type, types.BaseNamedTuple):
         return numba_type.instance_class
     return None
+
+
+def compile_for_twin(operation, twin, kernel):
+    """Let compiled calls of `operation` on records of class `twin` run `kernel`.
+
+    Parameters
+    ----------
+    operation : function
+        Interpreted form; its first argument is the object or its twin.
+    twin : type
+        NamedTuple class.
+    kernel : function
+        Jitable twin of `operation`, a function of its own at module level. Numba links machine
+        code by module, name, argument types and a counter that starts anew in each process: of
+        two closures with one name, compiled code could get the wrong one from the disk cache.
+    """
+    if "<locals>" in kernel.__qualname__:
+        raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")
+
+    @overload(operation, strict=False)
+    def choose(first, *rest):
+        return kernel if twin_class(first) is twin else None

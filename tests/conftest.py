@@ -11,8 +11,16 @@ from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
 
 
 def _pca_protocol(
-    dim=2, *, epsilon=2.0, mechanism="privunit", delta=0.0, norm_bound=2.0, region_radius=0.8,
-    radius=None, gain=None, **options,
+    dim=2,
+    *,
+    epsilon=2.0,
+    mechanism="privunit",
+    delta=0.0,
+    norm_bound=2.0,
+    region_radius=0.8,
+    radius=None,
+    gain=None,
+    **options,
 ):
     """Protocol of principal directions on the sphere, at a centre of no special position."""
     loss = PCALoss(dim=dim, norm_bound=norm_bound)
@@ -20,9 +28,7 @@ def _pca_protocol(
     return make_protocol(
         Hypersphere(dim=dim),
         loss,
-        make_mechanism(
-            mechanism, epsilon=epsilon, delta=delta, dim=dim, bound=loss.score_bound()
-        ),
+        make_mechanism(mechanism, epsilon=epsilon, delta=delta, dim=dim, bound=loss.score_bound()),
         geodesic_ball(center / np.linalg.norm(center), region_radius),
         radius=RadiusRule(0.3, 0.5, 0.27) if radius is None else radius,
         gain=GainRule(0.5, 10.0, 0.6, 0.5) if gain is None else gain,

@@ -10,9 +10,19 @@ import pytest
 from geomstats_ldp.cli import main
 
 KEYS = {
-    "mechanism", "epsilon", "delta", "loadings", "angle_error_deg", "semi_axis_deg", "informative",
-    "n_participants", "n_pairs", "n_regression_pairs", "gram_condition_number",
-    "hessian_floor_active", "seed",
+    "mechanism",
+    "epsilon",
+    "delta",
+    "loadings",
+    "angle_error_deg",
+    "semi_axis_deg",
+    "informative",
+    "n_participants",
+    "n_pairs",
+    "n_regression_pairs",
+    "gram_condition_number",
+    "hessian_floor_active",
+    "seed",
 }
 
 
@@ -23,8 +33,18 @@ def refuse_constant(name):
 @pytest.mark.parametrize("mechanism", ["privunit", "gaussian", "l2_ball"])
 def test_nhanes_writes_valid_json_and_a_picture(tmp_path, capsys, mechanism):
     status = main(
-        ["nhanes", "--mechanism", mechanism, "--epsilon", "inf", "2", "--seed", "5",
-         "--output", str(tmp_path / "new" / "folder")]
+        [
+            "nhanes",
+            "--mechanism",
+            mechanism,
+            "--epsilon",
+            "inf",
+            "2",
+            "--seed",
+            "5",
+            "--output",
+            str(tmp_path / "new" / "folder"),
+        ]
     )
     assert status == 0
     folder = tmp_path / "new" / "folder"
@@ -61,9 +81,13 @@ def test_repetitions_print_medians_and_coverage(capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [], ["nhanes", "--epsilon", "0"], ["nhanes", "--epsilon", "-1"],
-        ["nhanes", "--epsilon", "nan"], ["nhanes", "--epsilon", "text"],
-        ["nhanes", "--mechanism", "laplace"], ["nhanes", "--repetitions", "1"],
+        [],
+        ["nhanes", "--epsilon", "0"],
+        ["nhanes", "--epsilon", "-1"],
+        ["nhanes", "--epsilon", "nan"],
+        ["nhanes", "--epsilon", "text"],
+        ["nhanes", "--mechanism", "laplace"],
+        ["nhanes", "--repetitions", "1"],
     ],
 )
 def test_bad_arguments_are_refused(arguments, capsys):
@@ -83,6 +107,8 @@ def test_epsilon_out_of_range_is_one_line_on_stderr(tmp_path, capsys):
 def test_module_runs():
     done = subprocess.run(
         [sys.executable, "-m", "geomstats_ldp", "nhanes", "--help"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "95% Wald region" in " ".join(done.stdout.split())

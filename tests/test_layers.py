@@ -60,7 +60,8 @@ def reach(start):
 
 def under(*packages):
     return sorted(
-        name for name in MODULES
+        name
+        for name in MODULES
         if any(name == p or name.startswith(p + ".") for p in (f"{PACKAGE}.{q}" for q in packages))
     )
 

@@ -153,8 +153,15 @@ def test_foreign_queries_are_refused(pca_protocol):
 
 @pytest.mark.parametrize(
     "point",
-    [[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 1e-3, 0.0], [np.nan, 0.0, 1.0], [np.inf, 0.0, 0.0],
-     [1.0, 0.0], [[1.0, 0.0, 0.0]]],
+    [
+        [2.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0],
+        [1.0, 1e-3, 0.0],
+        [np.nan, 0.0, 1.0],
+        [np.inf, 0.0, 0.0],
+        [1.0, 0.0],
+        [[1.0, 0.0, 0.0]],
+    ],
 )
 def test_queries_off_the_manifold_are_refused(pca_protocol, point):
     protocol = pca_protocol()
@@ -165,8 +172,15 @@ def test_queries_off_the_manifold_are_refused(pca_protocol, point):
 
 @pytest.mark.parametrize(
     "datum",
-    [[np.nan, 0.0, 1.0], [np.inf, 0.0, 1.0], [0.0, -np.inf, 1.0], [1.0, 2.0], 1.0,
-     np.ones((1, 3)), np.ones((2, 3))],
+    [
+        [np.nan, 0.0, 1.0],
+        [np.inf, 0.0, 1.0],
+        [0.0, -np.inf, 1.0],
+        [1.0, 2.0],
+        1.0,
+        np.ones((1, 3)),
+        np.ones((2, 3)),
+    ],
 )
 def test_bad_data_are_refused_before_any_noise_is_spent(pca_protocol, datum):
     protocol = pca_protocol()

@@ -21,9 +21,16 @@ from geomstats_ldp.schedules import (
 
 def schedule(dim=2, **changes):
     values = {
-        "directions": coordinate_cycle(dim), "radius_maximum": 0.24, "radius_scale": 0.5,
-        "radius_exponent": 0.27, "gain_constant": 0.8, "gain_offset": 3.0, "gain_exponent": 0.6,
-        "step_cap": 0.85, "preconditioner": np.eye(dim), "pairs_per_round": 1,
+        "directions": coordinate_cycle(dim),
+        "radius_maximum": 0.24,
+        "radius_scale": 0.5,
+        "radius_exponent": 0.27,
+        "gain_constant": 0.8,
+        "gain_offset": 3.0,
+        "gain_exponent": 0.6,
+        "step_cap": 0.85,
+        "preconditioner": np.eye(dim),
+        "pairs_per_round": 1,
     }
     return Schedule(**(values | changes))
 

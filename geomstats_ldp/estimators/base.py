@@ -67,7 +67,10 @@ class BasePrivateEstimator(BaseEstimator):
         protocol = self._make_protocol(data.shape[1], len(data))
         server = Server(protocol, engine=self.engine)
         messages = emulate(
-            server, data, self.random_state, keep_messages=self.keep_transcript,
+            server,
+            data,
+            self.random_state,
+            keep_messages=self.keep_transcript,
             progress=self.verbose,
         )
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -249,7 +252,10 @@ class BasePrivateEstimator(BaseEstimator):
         check_is_fitted(self, "server_")
         sandwich = self._sandwich()
         region = WaldRegion(
-            self.protocol_.geometry, self.estimate_, sandwich.covariance, level,
+            self.protocol_.geometry,
+            self.estimate_,
+            sandwich.covariance,
+            level,
             self.protocol_.working_region,
         )
         self._warn_about(sandwich, region)
@@ -310,7 +316,10 @@ class BasePrivateEstimator(BaseEstimator):
         if not reset:
             return validate_data(self, X, reset=False, dtype=np.float64)
         return check_array(
-            X, estimator=self, input_name="X", dtype=np.float64,
+            X,
+            estimator=self,
+            input_name="X",
+            dtype=np.float64,
             ensure_min_features=self._min_features,
         )
 

@@ -90,13 +90,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     >>> import numpy as np
     >>> from geomstats_ldp import PrivatePCA
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(4000, 3)) * [0.3, 0.3, 0.9] @ np.linalg.qr(np.ones((3, 3)))[0]
-    >>> pca = PrivatePCA(norm_bound=1.5, epsilon=4.0, random_state=0).fit(X)
+    >>> X = rng.normal(size=(4000, 3)) * 0.3 + rng.normal(size=(4000, 1)) * [0.5, 0.6, 0.4]
+    >>> pca = PrivatePCA(norm_bound=2.0, epsilon=4.0, random_state=0).fit(X)
     >>> pca.n_participants_
     4000
     >>> region = pca.confidence_region(level=0.95)
-    >>> bool(region.contains(pca.estimate_))
-    True
+    >>> bool(region.contains(pca.estimate_)), region.is_informative
+    (True, True)
     """
 
     _min_features = 2
@@ -151,7 +151,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         space = Hypersphere(dim=n_features - 1)
         loss = PCALoss(dim=space.dim, norm_bound=self.norm_bound)
         mechanism = make_mechanism(
-            self.mechanism, epsilon=self.epsilon, delta=self.delta, dim=space.dim,
+            self.mechanism,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            dim=space.dim,
             bound=loss.score_bound(),
         )
         region = geodesic_ball(self._unit_initial_point(n_features), self.region_radius)
@@ -164,10 +167,17 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
             mechanism, loss.hessian_bound(), length, region.radius, preconditioner, planned
         )
         return make_protocol(
-            space, loss, mechanism, region,
-            radius=radius, gain=gain, inference=self.inference or InferenceRule(),
-            retraction=self.retraction, preconditioner=preconditioner,
-            pairs_per_round=self.pairs_per_round, n_participants=n_participants,
+            space,
+            loss,
+            mechanism,
+            region,
+            radius=radius,
+            gain=gain,
+            inference=self.inference or InferenceRule(),
+            retraction=self.retraction,
+            preconditioner=preconditioner,
+            pairs_per_round=self.pairs_per_round,
+            n_participants=n_participants,
         )
 
     def _unit_initial_point(self, n_features):

@@ -140,9 +140,7 @@ class Geometry:
                 "the logarithm is undefined between antipodal points of the sphere; "
                 f"got an angle of {float(np.max(angle))}"
             )
-        tangent_vec = self.to_tangent(
-            self.space.metric.log(point, base_point), base_point
-        )
+        tangent_vec = self.to_tangent(self.space.metric.log(point, base_point), base_point)
         # The direction geomstats gives is right; its length loses digits at both ends.
         length = np.linalg.norm(tangent_vec, axis=-1)
         scale = np.where(length > 0, angle / np.where(length > 0, length, 1.0), 1.0)
@@ -159,9 +157,7 @@ class Geometry:
 
     def transport(self, tangent_vec, base_point, end_point):
         """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
-        return self.space.metric.parallel_transport(
-            tangent_vec, base_point, end_point=end_point
-        )
+        return self.space.metric.parallel_transport(tangent_vec, base_point, end_point=end_point)
 
     # ---------------------------------------------------------------- retraction
 
@@ -178,11 +174,19 @@ class Geometry:
         the exponential everything but the cut locus.
         """
         if self.retraction == "exponential":
-            return self.log(point, base_point)
+            return self._inverse_exponential(point, base_point)
         cosine = np.sum(np.multiply(point, base_point), axis=-1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             tangent_vec = np.where(cosine > 0, point / cosine - base_point, np.nan)
         return tangent_vec
+
+    def _inverse_exponential(self, point, base_point):
+        if not self._is_sphere:
+            return self.log(point, base_point)
+        cut = np.asarray(self.dist(point, base_point) > np.pi - _ANTIPODAL_MARGIN)[..., None]
+        # Any point will do in place of an antipode whose logarithm is masked out.
+        tangent_vec = self.log(np.where(cut, base_point, point), base_point)
+        return np.where(cut, np.nan, tangent_vec)
 
     def retracted_distance(self, length):
         """Geodesic distance covered by the retraction of a vector of the given length."""

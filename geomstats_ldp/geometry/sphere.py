@@ -13,6 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.twins import compile_for_twin
+
 
 class SphereTwin(NamedTuple):
     """What the compiled functions need to know about a sphere and its public frame.
@@ -138,3 +141,16 @@ def _lower(twin, tangent_vec, point, out):
         for i in range(point.shape[0]):
             moved = tangent_vec[i] - scale * (twin.reference[i] + point[i])
             out[j] += twin.basis[j, i] * moved
+
+
+for _operation, _kernel in (
+    (dispatch.exp, _exp),
+    (dispatch.log, _log),
+    (dispatch.transport, _transport),
+    (dispatch.retract, _retract),
+    (dispatch.to_tangent, _to_tangent),
+    (dispatch.lift, _lift),
+    (dispatch.lower, _lower),
+    (dispatch.dist, _dist),
+):
+    compile_for_twin(_operation, SphereTwin, _kernel)

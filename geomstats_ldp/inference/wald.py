@@ -66,7 +66,7 @@ class WaldRegion:
         """Frame coordinates V(x) of points, shape [..., dim]; NaN out of the retraction's range."""
         points = np.asarray(points, dtype=float)
         shape = self.geometry.shape
-        if points.ndim < len(shape) or points.shape[points.ndim - len(shape):] != shape:
+        if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
             raise ValueError(f"points must have shape [..., {shape}]; got {points.shape}")
         tangent_vec = self.geometry.inverse_retract(points, self.center)
         return self.geometry.lower(tangent_vec, self.center)

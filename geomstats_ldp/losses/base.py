@@ -40,6 +40,10 @@ class Loss(ABC):
         """Return data as a float array, or raise ValueError naming what is wrong with it."""
 
     @abstractmethod
+    def check_space(self, space):
+        """Raise ProtocolError unless the loss is defined on this geomstats space."""
+
+    @abstractmethod
     def to_spec(self):
         """Plain record from which `loss_from_spec` rebuilds the loss."""
 
@@ -73,7 +77,7 @@ def finite_array(data, shape, name):
         Naming the argument, what was expected and what came.
     """
     data = np.asarray(data, dtype=float)
-    if data.ndim < len(shape) or data.shape[data.ndim - len(shape):] != tuple(shape):
+    if data.ndim < len(shape) or data.shape[data.ndim - len(shape) :] != tuple(shape):
         raise ValueError(f"{name} must have shape [..., {str(shape)[1:-1]}]; got {data.shape}")
     if not np.isfinite(data).all():
         raise ValueError(f"{name} must be finite; it contains NaN or inf")

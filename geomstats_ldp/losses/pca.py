@@ -6,10 +6,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.spaces import space_to_spec
 from geomstats_ldp.losses.base import Loss, finite_array, score_into
-from geomstats_ldp.twins import twin_class
+from geomstats_ldp.twins import compile_for_twin
 
 
 class PCATwin(NamedTuple):
@@ -44,8 +46,12 @@ class PCALoss(Loss):
 
     def clip(self, data):
         """Scale rows longer than `norm_bound` back to it."""
-        norm = np.linalg.norm(data, axis=-1, keepdims=True)
-        return data * np.minimum(1.0, self.norm_bound / np.maximum(norm, 1e-300))
+        # Dividing by the largest entry first keeps the square of a huge one finite.
+        unit = np.maximum(np.max(np.abs(data), axis=-1, keepdims=True), self.norm_bound)
+        scaled = data / unit
+        length = np.linalg.norm(scaled, axis=-1, keepdims=True)
+        is_long = length > self.norm_bound / unit
+        return np.where(is_long, scaled * (self.norm_bound / np.where(is_long, length, 1.0)), data)
 
     def value(self, point, data):
         """Loss of each datum, shape [...]; see `Loss.value`."""
@@ -69,6 +75,14 @@ class PCALoss(Loss):
         """Finite rows of width ``dim + 1``."""
         return finite_array(data, self.data_shape, "datum")
 
+    def check_space(self, space):
+        """The unit sphere of dimension `dim`."""
+        if space_to_spec(space) != {"name": "Hypersphere", "dim": self.dim}:
+            raise ProtocolError(
+                f"loss 'pca' of dim={self.dim} needs Hypersphere({self.dim}); "
+                f"got {type(space).__name__} of dimension {space.dim}"
+            )
+
     def to_spec(self):
         """Plain record, for JSON."""
         return {"name": self.name, "dim": self.dim, "norm_bound": self.norm_bound}
@@ -80,19 +94,21 @@ class PCALoss(Loss):
 
 @register_jitable
 def _score(twin, point, datum, out):
+    # Dividing by the largest entry first keeps the square of a huge one finite.
+    unit = twin.norm_bound
+    for i in range(out.shape[0]):
+        unit = max(unit, abs(datum[i]))
     squared = 0.0
     along = 0.0
     for i in range(out.shape[0]):
-        squared += datum[i] * datum[i]
-        along += datum[i] * point[i]
+        scaled = datum[i] / unit
+        squared += scaled * scaled
+        along += scaled * point[i]
     norm = math.sqrt(squared)
-    clip = twin.norm_bound / norm if norm > twin.norm_bound else 1.0
+    clip = twin.norm_bound / norm if norm > twin.norm_bound / unit else unit
     along *= clip
     for i in range(out.shape[0]):
-        out[i] = -along * (clip * datum[i] - along * point[i])
+        out[i] = -along * (clip * (datum[i] / unit) - along * point[i])
 
 
-@overload(score_into)
-def _choose_score(loss, point, datum, out):
-    if twin_class(loss) is PCATwin:
-        return lambda loss, point, datum, out: _score(loss, point, datum, out)
+compile_for_twin(score_into, PCATwin, _score)

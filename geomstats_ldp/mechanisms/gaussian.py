@@ -18,7 +18,7 @@ import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 from scipy.special import erfcx, log_ndtr
 
 from geomstats_ldp.mechanisms.base import (
@@ -30,7 +30,7 @@ from geomstats_ldp.mechanisms.base import (
     release_into,
     unit_ball_point,
 )
-from geomstats_ldp.twins import twin_class
+from geomstats_ldp.twins import compile_for_twin
 
 LOG_DELTA_MARGIN = 1e-11  # far above the rounding error of gaussian_log_delta, far below use
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -155,12 +155,7 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = centre + twin.sigma * variates[i]
 
 
-@overload(release_into)
-def _choose_release(mechanism, vector, variates, scratch, out):
-    if twin_class(mechanism) is GaussianTwin:
-        return lambda mechanism, vector, variates, scratch, out: _release(
-            mechanism, vector, variates, scratch, out
-        )
+compile_for_twin(release_into, GaussianTwin, _release)
 
 
 class Gaussian(Mechanism):

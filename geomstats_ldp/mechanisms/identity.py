@@ -4,7 +4,7 @@ import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
@@ -12,7 +12,7 @@ from geomstats_ldp.mechanisms.base import (
     release_into,
     unit_ball_point,
 )
-from geomstats_ldp.twins import twin_class
+from geomstats_ldp.twins import compile_for_twin
 
 
 class IdentityTwin(NamedTuple):
@@ -30,12 +30,7 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = twin.bound * scratch[i] if projected else vector[i]
 
 
-@overload(release_into)
-def _choose_release(mechanism, vector, variates, scratch, out):
-    if twin_class(mechanism) is IdentityTwin:
-        return lambda mechanism, vector, variates, scratch, out: _release(
-            mechanism, vector, variates, scratch, out
-        )
+compile_for_twin(release_into, IdentityTwin, _release)
 
 
 class Identity(Mechanism):

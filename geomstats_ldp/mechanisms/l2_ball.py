@@ -17,7 +17,7 @@ import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 from scipy.special import gammaln
 
 from geomstats_ldp.mechanisms.base import (
@@ -27,7 +27,7 @@ from geomstats_ldp.mechanisms.base import (
     release_into,
     unit_ball_point,
 )
-from geomstats_ldp.twins import twin_class
+from geomstats_ldp.twins import compile_for_twin
 
 SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
 
@@ -62,12 +62,7 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = scale * variates[2 + i]
 
 
-@overload(release_into)
-def _choose_release(mechanism, vector, variates, scratch, out):
-    if twin_class(mechanism) is L2BallTwin:
-        return lambda mechanism, vector, variates, scratch, out: _release(
-            mechanism, vector, variates, scratch, out
-        )
+compile_for_twin(release_into, L2BallTwin, _release)
 
 
 def _radius_factor(dim):

@@ -17,7 +17,7 @@ import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 from scipy.optimize import brentq
 from scipy.special import betaln, expit, gammaln
 
@@ -29,7 +29,7 @@ from geomstats_ldp.mechanisms.base import (
     release_into,
     unit_ball_point,
 )
-from geomstats_ldp.twins import twin_class
+from geomstats_ldp.twins import compile_for_twin
 
 
 @register_jitable
@@ -192,12 +192,7 @@ def _release(twin, vector, variates, scratch, out):
         out[i] = along * scratch[i] + across * (variates[1 + i] - dot * scratch[i])
 
 
-@overload(release_into)
-def _choose_release(mechanism, vector, variates, scratch, out):
-    if twin_class(mechanism) is PrivUnitTwin:
-        return lambda mechanism, vector, variates, scratch, out: _release(
-            mechanism, vector, variates, scratch, out
-        )
+compile_for_twin(release_into, PrivUnitTwin, _release)
 
 
 class PrivUnit(Mechanism):

@@ -43,7 +43,7 @@ class Query:
     @classmethod
     def from_json(cls, text):
         """Inverse of `to_json`."""
-        return cls(**_parse(text, "point"))
+        return _parse(cls, text, "point")
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Message:
     @classmethod
     def from_json(cls, text):
         """Inverse of `to_json`."""
-        return cls(**_parse(text, "tangent_vec"))
+        return _parse(cls, text, "tangent_vec")
 
 
-def _parse(text, array_name):
+def _parse(cls, text, array_name):
     try:
         record = json.loads(text)
         record[array_name] = np.array(record[array_name], dtype=float)
+        return cls(**record)
     except (ValueError, TypeError, KeyError) as error:
-        raise MessageError(f"text is not a query or message: {error}") from error
-    return record
+        raise MessageError(f"text is not a {cls.__name__}: {error}") from error

@@ -228,6 +228,7 @@ def make_protocol(
         raise ProtocolError(
             f"mechanism must have the dimension of the space, {geometry.dim}; got {mechanism.dim}"
         )
+    loss.check_space(space)
     bound = loss.score_bound(region)
     if mechanism.bound < bound * (1 - 1e-12):
         raise ProtocolError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
@@ -27,6 +27,12 @@ def _non_negative(name, value):
 
 
 class _Rule:
+    def _settle(self):
+        """Store every number as a plain float, so that equal rules have equal records."""
+        for field in fields(self):
+            if field.type == "float":
+                object.__setattr__(self, field.name, float(getattr(self, field.name)))
+
     def to_spec(self):
         """Plain record, for JSON."""
         return asdict(self)
@@ -54,6 +60,7 @@ class RadiusRule(_Rule):
         _positive("radius maximum", self.maximum)
         _positive("radius scale", self.scale)
         check_radius_exponent(self.exponent)
+        self._settle()
 
     @classmethod
     def fixed(cls, radius):
@@ -85,6 +92,7 @@ class GainRule(_Rule):
         _non_negative("gain offset", self.offset)
         check_gain_exponent(self.exponent)
         _positive("step_cap", self.step_cap)
+        self._settle()
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,7 @@ class InferenceRule(_Rule):
             raise ProtocolError(f"hessian must be one of {HESSIANS}; got {self.hessian!r}")
         if self.divisor not in DIVISORS:
             raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")
+        self._settle()
 
     @classmethod
     def paper(cls, *, guard=0.0, guard_cap=0.35):

@@ -8,7 +8,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol.protocol import Protocol
-from geomstats_ldp.serialization import write_atomically
+from geomstats_ldp.serialization import open_arrays, write_atomically
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,5 @@ class Transcript:
         MessageError
             If the file is not a transcript.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls(Protocol.from_json(str(file["protocol"])), file["messages"])
-        except (KeyError, ValueError, EOFError, OSError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise MessageError(f"{path} is not a transcript: {error}") from error
+        with open_arrays(path, "a transcript", MessageError) as file:
+            return cls(Protocol.from_json(str(file["protocol"])), file["messages"])

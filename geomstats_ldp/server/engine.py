@@ -17,7 +17,12 @@ def replay_rounds(geometry, region, schedule, state, scratch, messages):
     for start in range(0, messages.shape[0] - answers + 1, answers):
         recursion.open_round(geometry, schedule, state, scratch, answers // 2)
         recursion.close_round(
-            geometry, region, schedule, state, scratch, messages[start:start + answers],
+            geometry,
+            region,
+            schedule,
+            state,
+            scratch,
+            messages[start : start + answers],
             answers // 2,
         )
 
@@ -58,8 +63,12 @@ def make_engine(name, geometry):
     twin = None if name == "geomstats" else geometry.twin()
     if twin is not None:
         return Engine(
-            "compiled", twin, _compiled_open_round, _compiled_close_round,
-            _compiled_close_single, _compiled_replay_rounds,
+            "compiled",
+            twin,
+            _compiled_open_round,
+            _compiled_close_round,
+            _compiled_close_single,
+            _compiled_replay_rounds,
         )
     if name == "compiled":
         raise ProtocolError(
@@ -67,6 +76,10 @@ def make_engine(name, geometry):
             "use engine='auto'"
         )
     return Engine(
-        "geomstats", geometry, recursion.open_round, recursion.close_round,
-        recursion.close_single, replay_rounds,
+        "geomstats",
+        geometry,
+        recursion.open_round,
+        recursion.close_round,
+        recursion.close_single,
+        replay_rounds,
     )

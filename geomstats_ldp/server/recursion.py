@@ -117,7 +117,10 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     """Take the answers to the open queries: regression sums, update and average."""
     n_directions = schedule.directions.shape[0]
     offset, plus, minus, average = (
-        scratch.coords[0], scratch.coords[1], scratch.coords[2], scratch.coords[3],
+        scratch.coords[0],
+        scratch.coords[1],
+        scratch.coords[2],
+        scratch.coords[3],
     )
     average[:] = 0.0
     for j in range(n_pairs):

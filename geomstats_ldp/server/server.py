@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from geomstats_ldp.exceptions import (
     StaleMessageError,
 )
 from geomstats_ldp.protocol import Message, Protocol, Query
-from geomstats_ldp.serialization import write_atomically
+from geomstats_ldp.serialization import open_arrays, write_atomically
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import (
     N_PAIRS,
@@ -50,9 +51,7 @@ class Server:
         geometry = protocol.geometry
         self.protocol = protocol
         self.engine = make_engine(engine, geometry)
-        self.state = initial_state(
-            protocol.initial_point, geometry.dim, len(protocol.directions)
-        )
+        self.state = initial_state(protocol.initial_point, geometry.dim, len(protocol.directions))
         self.pending = {}
         self.scratch = make_scratch(geometry.shape, geometry.dim, protocol.pairs_per_round)
         self._round_is_open = False
@@ -165,7 +164,7 @@ class Server:
                 f"message answers round {message.round}; "
                 + (f"round {self.round} is open" if size else "the collection is complete")
             )
-        if message.index not in range(size):
+        if not isinstance(message.index, Integral) or message.index not in range(size):
             raise InvalidMessageError(
                 f"message index must be in [0, {size}); got {message.index!r}"
             )
@@ -177,11 +176,16 @@ class Server:
 
     def _check_vector(self, vector, point):
         geometry = self.protocol.geometry
-        vector = np.array(vector, dtype=float)
-        if vector.shape != geometry.shape:
+        try:
+            vector = np.array(vector)
+        except ValueError as error:
+            raise InvalidMessageError(f"tangent_vec must be an array; {error}") from error
+        if vector.dtype.kind not in "fiu" or vector.shape != geometry.shape:
             raise InvalidMessageError(
-                f"tangent_vec must have shape {geometry.shape}; got {vector.shape}"
+                f"tangent_vec must be real numbers of shape {geometry.shape}; "
+                f"got {vector.dtype} of shape {vector.shape}"
             )
+        vector = vector.astype(float)
         if not np.isfinite(vector).all():
             raise InvalidMessageError("tangent_vec must be finite; it contains NaN or inf")
         size = float(np.linalg.norm(vector))
@@ -232,8 +236,7 @@ class Server:
         vectors = np.ascontiguousarray(vectors, dtype=float)
         if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
             raise InvalidMessageError(
-                f"messages must have shape (n, {str(shape)[1:-1].rstrip(',')}); "
-                f"got {vectors.shape}"
+                f"messages must have shape (n, {str(shape)[1:-1].rstrip(',')}); got {vectors.shape}"
             )
         if not np.isfinite(vectors).all():
             raise InvalidMessageError("messages must be finite; they contain NaN or inf")
@@ -253,8 +256,12 @@ class Server:
             used = n_full * full
             self._round_is_open = False
             self.engine.replay_rounds(
-                self.engine.geometry, self.protocol.working_region, self.protocol.schedule,
-                self.state, self.scratch, vectors[:used],
+                self.engine.geometry,
+                self.protocol.working_region,
+                self.protocol.schedule,
+                self.state,
+                self.scratch,
+                vectors[:used],
             )
             return used
         self._open(size)
@@ -275,7 +282,10 @@ class Server:
         """Close the open round on a copy of the state, so that a failure changes nothing."""
         state = copy_state(self.state)
         common = (
-            self.engine.geometry, self.protocol.working_region, self.protocol.schedule, state,
+            self.engine.geometry,
+            self.protocol.working_region,
+            self.protocol.schedule,
+            state,
             self.scratch,
         )
         if len(vectors) == 1:
@@ -321,16 +331,9 @@ class Server:
         MessageError
             If the file is not a saved server.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                server = cls(Protocol.from_json(str(file["protocol"])), str(file["engine"]))
-                sums = RegressionSums(*(file[f"sums_{name}"] for name in RegressionSums._fields))
-                server.state = State(file["iterate"], file["average"], file["counts"], sums)
-                server.pending = dict(
-                    zip(file["pending_index"].tolist(), file["pending_vectors"])
-                )
-        except FileNotFoundError:
-            raise
-        except (KeyError, ValueError, EOFError, OSError) as error:
-            raise MessageError(f"{path} is not a saved server: {error}") from error
+        with open_arrays(path, "a saved server", MessageError) as file:
+            server = cls(Protocol.from_json(str(file["protocol"])), str(file["engine"]))
+            sums = RegressionSums(*(file[f"sums_{name}"] for name in RegressionSums._fields))
+            server.state = State(file["iterate"], file["average"], file["counts"], sums)
+            server.pending = dict(zip(file["pending_index"].tolist(), file["pending_vectors"]))
         return server

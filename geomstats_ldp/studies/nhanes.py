@@ -168,9 +168,7 @@ def oracle_semi_axis(data, mechanism="privunit", epsilon=1.0):
     ) / len(data)
     inverse = np.linalg.inv(hessian)
     largest = np.linalg.eigvalsh(inverse @ total @ inverse / len(data))[-1]
-    return math.degrees(
-        geometry.retracted_distance(math.sqrt(stats.chi2.ppf(LEVEL, 2) * largest))
-    )
+    return math.degrees(geometry.retracted_distance(math.sqrt(stats.chi2.ppf(LEVEL, 2) * largest)))
 
 
 @dataclass(frozen=True)

@@ -161,8 +161,10 @@ def refused_messages(pca):
         "future": (make(round=query.round + 1), StaleMessageError),
         "index": (make(index=2), InvalidMessageError),
         "duplicate": ([good, good], DuplicateMessageError),
-        "second of two": ([good, make(index=other.index, tangent_vec=[1, 2, np.nan])],
-                          InvalidMessageError),
+        "second of two": (
+            [good, make(index=other.index, tangent_vec=[1, 2, np.nan])],
+            InvalidMessageError,
+        ),
         "nan": (make(tangent_vec=[np.nan, 0, 0]), InvalidMessageError),
         "inf": (make(tangent_vec=[np.inf, 0, 0]), InvalidMessageError),
         "width": (make(tangent_vec=[1.0, 0.0]), InvalidMessageError),
@@ -314,7 +316,9 @@ def test_hessian_and_score_covariance_are_recovered():
 def test_warnings_name_what_to_change():
     X = make_data(400)
     pca = make_pca(
-        epsilon=0.5, random_state=0, inference=InferenceRule(hessian="raw"),
+        epsilon=0.5,
+        random_state=0,
+        inference=InferenceRule(hessian="raw"),
         gain=GainRule(constant=1.0, offset=0.0, exponent=0.6, step_cap=0.75),
     ).fit(X)
     with warnings.catch_warnings(record=True) as caught:

@@ -56,9 +56,7 @@ def test_frames_are_orthonormal_and_tangent_everywhere(name):
         metric = geometry.space.metric
         gram = [[metric.inner_product(a, b, point) for b in frame] for a in frame]
         np.testing.assert_allclose(gram, np.eye(geometry.dim), atol=ROUNDING)
-        np.testing.assert_allclose(
-            geometry.space.to_tangent(frame, point), frame, atol=ROUNDING
-        )
+        np.testing.assert_allclose(geometry.space.to_tangent(frame, point), frame, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("name", SPACES)
@@ -127,10 +125,12 @@ def test_projection_retraction_is_of_second_order():
     base = geometry.reference
     direction = geometry.lift(np.array([0.6, 0.0, -0.8]), base)
     lengths = np.array([0.2, 0.1, 0.05, 0.025])
-    gaps = np.array([
-        geometry.dist(geometry.retract(t * direction, base), geometry.exp(t * direction, base))
-        for t in lengths
-    ])
+    gaps = np.array(
+        [
+            geometry.dist(geometry.retract(t * direction, base), geometry.exp(t * direction, base))
+            for t in lengths
+        ]
+    )
     # both stay on one great circle, at angles arctan(t) and t: the gap is t^3/3 + O(t^5)
     np.testing.assert_allclose(gaps, lengths - np.arctan(lengths), rtol=1e-9)
     slopes = np.diff(np.log(gaps)) / np.diff(np.log(lengths))

@@ -54,7 +54,9 @@ def test_projection_is_the_nearest_point(geometry):
             (
                 minimize(
                     lambda p, y=point: math.acos(np.clip(polar(p) @ y, -1, 1)),
-                    [0.5, start], bounds=[(0.0, 0.7), (None, None)], tol=1e-14,
+                    [0.5, start],
+                    bounds=[(0.0, 0.7), (None, None)],
+                    tol=1e-14,
                 )
                 for start in np.linspace(0, 2 * np.pi, 5)[:-1]
             ),
@@ -82,6 +84,7 @@ def test_projection_keeps_inner_points_and_is_idempotent(geometry):
     assert 10 < n_outside < 60
 
 
+@pytest.mark.slow  # compiles one function anew
 def test_compiled_projection_equals_the_interpreted_one(geometry):
     region = geodesic_ball(CENTER, 0.7)
     for point in random_points(20, seed=2):

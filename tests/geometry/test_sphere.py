@@ -57,9 +57,7 @@ def reference_transport(vector, base, end):
     angle = mpmath.sqrt(inner(direction, direction))
     direction, base, vector = direction / angle, unit(exact(base)), exact(vector)
     along = inner(direction, vector)
-    return (
-        vector + (mpmath.cos(angle) - 1) * along * direction - mpmath.sin(angle) * along * base
-    )
+    return vector + (mpmath.cos(angle) - 1) * along * direction - mpmath.sin(angle) * along * base
 
 
 def reference_exp(vector, base):

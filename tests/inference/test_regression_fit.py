@@ -45,10 +45,12 @@ def test_fit_equals_least_squares_with_ridge_rows(dim, ridge, divisor):
 
     gram = offsets.T @ offsets
     penalty = ridge * np.trace(gram) / dim / math.sqrt(n_participants)
-    design = np.block([
-        [np.ones((len(offsets), 1)), offsets],
-        [np.zeros((dim, 1)), math.sqrt(penalty) * np.eye(dim)],
-    ])
+    design = np.block(
+        [
+            [np.ones((len(offsets), 1)), offsets],
+            [np.zeros((dim, 1)), math.sqrt(penalty) * np.eye(dim)],
+        ]
+    )
     response = np.vstack([halves, np.zeros((dim, dim))])
     solution = np.linalg.lstsq(design, response, rcond=None)[0]
     residuals = halves - solution[0] - offsets @ solution[1:]

@@ -114,8 +114,8 @@ def exact_covariance(hessian, covariance, schedule, n):
     dim, n_pairs = len(hessian), n // 2
     drift = schedule.preconditioner @ hessian
     k = np.arange(1, n_pairs + 1)
-    gains = 2 * schedule.gain_constant * (2.0 * k + schedule.gain_offset) ** -(
-        schedule.gain_exponent
+    gains = (
+        2 * schedule.gain_constant * (2.0 * k + schedule.gain_offset) ** -(schedule.gain_exponent)
     )
     later, total = np.eye(dim), np.zeros((dim, dim))
     for j in range(n_pairs - 1, -1, -1):
@@ -155,9 +155,7 @@ def test_horizon_term_is_the_leading_excess_over_the_sandwich(offset, preconditi
 
 def test_horizon_term_solves_its_lyapunov_equation():
     hessian, sandwich = np.diag([2.0, 0.5]), np.array([[1.0, 0.3], [0.3, 2.0]])
-    schedule = Schedule(
-        coordinate_cycle(2), 0.3, 0.5, 0.27, 0.8, 4.0, 0.6, 0.5, np.eye(2), 1
-    )
+    schedule = Schedule(coordinate_cycle(2), 0.3, 0.5, 0.27, 0.8, 4.0, 0.6, 0.5, np.eye(2), 1)
     n = 500
     # with a diagonal drift the equation reads (a_i + a_j) Y_ij = Xi_ij
     expected = sandwich / np.add.outer([2.0, 0.5], [2.0, 0.5]) / (n * 0.8 * (n + 4.0) ** -0.6)

@@ -28,7 +28,10 @@ def make_region(dim=2, retraction="projection", scale=0.01, level=0.95, radius=1
     geometry = Geometry(Hypersphere(dim=dim), unit(np.ones(dim + 1)), retraction=retraction)
     center = unit(np.arange(1.0, dim + 2))
     return WaldRegion(
-        geometry, center, covariance_of(dim, scale), level,
+        geometry,
+        center,
+        covariance_of(dim, scale),
+        level,
         geodesic_ball(unit(np.ones(dim + 1)), radius),
     )
 

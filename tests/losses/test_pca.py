@@ -136,8 +136,12 @@ def test_population_hessian_has_the_eigengaps():
 
 @pytest.mark.parametrize(
     ("datum", "match"),
-    [([1.0, 2.0], "shape"), (3.0, "shape"), ([1.0, np.nan, 0.0], "finite"),
-     ([[1.0, 2.0, 3.0], [1.0, np.inf, 0.0]], "finite")],
+    [
+        ([1.0, 2.0], "shape"),
+        (3.0, "shape"),
+        ([1.0, np.nan, 0.0], "finite"),
+        ([[1.0, 2.0, 3.0], [1.0, np.inf, 0.0]], "finite"),
+    ],
 )
 def test_bad_data_are_refused(datum, match):
     with pytest.raises(ValueError, match=match):

@@ -11,10 +11,20 @@ from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol import Message, Query, Transcript
 
 #: Doubles that decimal text gets wrong when it is too short, and the extremes of the type.
-AWKWARD = np.array([
-    0.1, 1 / 3, -0.0, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
-    np.nextafter(1.0, 2.0), -math.pi, 1e22, 123456789.123456789,
-])
+AWKWARD = np.array(
+    [
+        0.1,
+        1 / 3,
+        -0.0,
+        5e-324,
+        2.2250738585072014e-308,
+        1.7976931348623157e308,
+        np.nextafter(1.0, 2.0),
+        -math.pi,
+        1e22,
+        123456789.123456789,
+    ]
+)
 
 
 def same_bits(one, other):
@@ -25,7 +35,10 @@ def test_query_reads_back_exactly():
     query = Query("abc", 7, 3, "minus", AWKWARD)
     rebuilt = Query.from_json(query.to_json())
     assert (rebuilt.fingerprint, rebuilt.round, rebuilt.index, rebuilt.side) == (
-        "abc", 7, 3, "minus",
+        "abc",
+        7,
+        3,
+        "minus",
     )
     assert same_bits(rebuilt.point, AWKWARD)
 
@@ -58,7 +71,12 @@ def test_queries_and_messages_are_frozen():
 @pytest.mark.parametrize(
     "text",
     [
-        "", "{", "[1]", "3", "null", "{}",
+        "",
+        "{",
+        "[1]",
+        "3",
+        "null",
+        "{}",
         '{"point": [1.0], "tangent_vec": [1.0]}',
         '{"fingerprint": "a", "round": 0, "index": 0}',
         '{"fingerprint": "a", "round": 0, "index": 0, "side": "plus", "point": ["x"],'
@@ -70,7 +88,7 @@ def test_queries_and_messages_are_frozen():
     ],
 )
 def test_other_texts_are_refused(kind, text):
-    with pytest.raises(MessageError, match="not a query or message"):
+    with pytest.raises(MessageError, match=r"text is not a (Query|Message)"):
         kind.from_json(text)
 
 
@@ -102,7 +120,8 @@ def test_transcript_file_holds_no_pickle(transcript, tmp_path):
 def test_transcript_with_pickled_arrays_is_refused(transcript, tmp_path):
     path = tmp_path / "run.npz"
     np.savez(
-        path, protocol=np.array(transcript.protocol.to_json()),
+        path,
+        protocol=np.array(transcript.protocol.to_json()),
         messages=np.array([{"not": "numbers"}], dtype=object),
     )
     with pytest.raises(MessageError):
@@ -115,9 +134,11 @@ def truncated(good):
 
 def damaged(good):
     middle = len(good) // 2
-    return good[:middle] + bytes(byte ^ 0xFF for byte in good[middle : middle + 40]) + good[
-        middle + 40 :
-    ]
+    return (
+        good[:middle]
+        + bytes(byte ^ 0xFF for byte in good[middle : middle + 40])
+        + good[middle + 40 :]
+    )
 
 
 CORRUPTIONS = {

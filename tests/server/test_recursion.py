@@ -169,9 +169,10 @@ def test_queries_are_those_of_the_paper(pca_protocol):
         server.replay(messages)
         # seven pairs are in: the next is number 8, in the second cycle, along -e_2
         h = RADIUS.scale / 2**RADIUS.exponent
-        frame = rotation(np.array(protocol.reference), server.state.iterate) @ np.array(
-            protocol.basis
-        ).T
+        frame = (
+            rotation(np.array(protocol.reference), server.state.iterate)
+            @ np.array(protocol.basis).T
+        )
         angle = math.atan(min(h, 0.3)) if retraction == "projection" else min(h, 0.3)
         for query, sign in zip(server.queries(), (1, -1)):
             expected = math.cos(angle) * server.state.iterate

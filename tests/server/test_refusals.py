@@ -77,7 +77,9 @@ REFUSALS = {
     "duplicate": (lambda m, q: dataclasses.replace(m, index=1), DuplicateMessageError, "already"),
     "foreign": (lambda m, q: dataclasses.replace(m, fingerprint="f"), ForeignMessageError, "f"),
     "no fingerprint": (
-        lambda m, q: dataclasses.replace(m, fingerprint=None), ForeignMessageError, "protocol",
+        lambda m, q: dataclasses.replace(m, fingerprint=None),
+        ForeignMessageError,
+        "protocol",
     ),
     "index too large": (lambda m, q: dataclasses.replace(m, index=4), InvalidMessageError, "ind"),
     "index negative": (lambda m, q: dataclasses.replace(m, index=-1), InvalidMessageError, "ind"),
@@ -130,9 +132,11 @@ def test_support_is_the_support_of_the_mechanism(server):
 def test_gaussian_messages_have_no_largest_length(pca_protocol):
     server = Server(pca_protocol(mechanism="gaussian", delta=1e-6))
     query = server.queries()[0]
-    server.receive(dataclasses.replace(
-        answer(server, query), tangent_vec=1e6 * answer(server, query).tangent_vec
-    ))
+    server.receive(
+        dataclasses.replace(
+            answer(server, query), tangent_vec=1e6 * answer(server, query).tangent_vec
+        )
+    )
     assert list(server.pending) == [0]
 
 

@@ -17,6 +17,9 @@ from geomstats_ldp.server.regression import add_pair, close_cycle, empty_sums, s
 class FlatLoss:
     """Record of a loss that only participants would need."""
 
+    def check_space(self, space):
+        assert space.dim
+
     def score_bound(self, region):
         return 1.0
 
@@ -91,9 +94,12 @@ def test_window_sums_equal_explicit_least_squares_at_every_pair(dim, directions)
         # the ridge acts on the slope alone: rows sqrt(lambda) e_j without intercept
         fit = fit_regression(sums, directions, rule, 2 * n_pairs)
         ridge = 0.1 * np.trace(x.T @ x) / dim / math.sqrt(2 * n_pairs)
-        design = np.block([
-            [np.ones((len(x), 1)), x], [np.zeros((dim, 1)), math.sqrt(ridge) * np.eye(dim)],
-        ])
+        design = np.block(
+            [
+                [np.ones((len(x), 1)), x],
+                [np.zeros((dim, 1)), math.sqrt(ridge) * np.eye(dim)],
+            ]
+        )
         solution = np.linalg.lstsq(design, np.vstack([d, np.zeros((dim, dim))]), rcond=None)[0]
         # condition number of the design, about 1/0.1, squared by the normal equations
         np.testing.assert_allclose(fit.slope, solution[1:].T, rtol=0, atol=1e-10)
@@ -140,9 +146,7 @@ def test_window_is_exact_when_the_early_slots_are_used_up():
     assert result.n_pairs == 4 * (cycles - skipped)
     # sums of dyadic numbers are exact
     np.testing.assert_array_equal(result.d, result.n_pairs * np.array([1.0, 2.0]))
-    np.testing.assert_array_equal(
-        result.dx, result.n_pairs * np.array([[0.5, 0.25], [1.0, 0.5]])
-    )
+    np.testing.assert_array_equal(result.dx, result.n_pairs * np.array([[0.5, 0.25], [1.0, 0.5]]))
 
 
 def test_state_size_does_not_depend_on_the_number_of_pairs():

@@ -99,9 +99,7 @@ def test_clock_of_an_odd_plan(pca_protocol):
         assert {query.round for query in queries} == {server.round}
         sizes.append(server.round_size())
         sides.append([query.side for query in queries])
-        server.receive([
-            Message(q.fingerprint, q.round, q.index, np.zeros(3)) for q in queries
-        ])
+        server.receive([Message(q.fingerprint, q.round, q.index, np.zeros(3)) for q in queries])
     # 15 = 6 + 6 + 2 + 1: full rounds, a short one, and an ordinary update
     assert sizes == [6, 6, 2, 1]
     assert sides[0] == ["plus", "minus"] * 3
@@ -112,7 +110,7 @@ def test_clock_of_an_odd_plan(pca_protocol):
 def test_odd_last_participant_is_asked_at_the_iterate(pca_protocol):
     server = Server(pca_protocol(n_participants=3))
     server.replay(np.random.default_rng(0).normal(size=(2, 3)))
-    query, = server.queries()
+    (query,) = server.queries()
     np.testing.assert_array_equal(query.point, server.state.iterate)
 
 
@@ -156,8 +154,11 @@ def test_engines_agree_over_2000_pairs(pca_protocol, options):
     np.testing.assert_array_equal(one.counts, other.counts)
     assert one.counts[2] > 0 < one.counts[3]  # both safeguards were tried
     # the requirement of the design; rounding alone is 1e-16 times some thousand terms
-    for a, b in [(one.iterate, other.iterate), (one.average, other.average),
-                 *zip(one.sums, other.sums)]:
+    for a, b in [
+        (one.iterate, other.iterate),
+        (one.average, other.average),
+        *zip(one.sums, other.sums),
+    ]:
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
@@ -250,7 +251,10 @@ def test_a_killed_process_loses_nothing_that_was_saved(pca_protocol, same_state,
     np.save(tmp_path / "message.npy", rows[12])
     done = subprocess.run(
         [sys.executable, "-c", KILLED, tmp_path / "state.npz", tmp_path / "message.npy"],
-        cwd=Path(geomstats_ldp.__file__).parents[1], capture_output=True, check=False, timeout=100,
+        cwd=Path(geomstats_ldp.__file__).parents[1],
+        capture_output=True,
+        check=False,
+        timeout=100,
     )
     assert done.returncode == 9, done.stderr.decode()
     resumed = Server.load(tmp_path / "state.npz")
@@ -267,12 +271,14 @@ def test_files_that_are_no_server_are_refused(pca_protocol, tmp_path, corruption
     if corruption == "other":
         np.savez(path, numbers=np.ones(3))
     else:
-        path.write_bytes({
-            "empty": b"",
-            "text": b"this is not a server at all",
-            "truncated": good[:middle],
-            "damaged": good[: middle - 100] + bytes(200) + good[middle + 100 :],
-        }[corruption])
+        path.write_bytes(
+            {
+                "empty": b"",
+                "text": b"this is not a server at all",
+                "truncated": good[:middle],
+                "damaged": good[: middle - 100] + bytes(200) + good[middle + 100 :],
+            }[corruption]
+        )
     with pytest.raises(MessageError, match="not a saved server"):
         Server.load(path)
     with pytest.raises(FileNotFoundError):

@@ -54,8 +54,14 @@ def test_oracle_hessian_is_the_second_derivative_of_the_mean_loss(data):
     geometry = nhanes_estimator().start().protocol_.geometry
     frame = geometry.lift(np.eye(2), target)
     clipped = loss.clip(data)
-    hessian = frame @ (np.max(np.linalg.eigvalsh(clipped.T @ clipped / len(data))) * np.eye(3)
-                       - clipped.T @ clipped / len(data)) @ frame.T
+    hessian = (
+        frame
+        @ (
+            np.max(np.linalg.eigvalsh(clipped.T @ clipped / len(data))) * np.eye(3)
+            - clipped.T @ clipped / len(data)
+        )
+        @ frame.T
+    )
     for direction in np.array([[1, 0], [0, 1], [0.6, 0.8]]):
         vector = step * geometry.lift(direction, target)
         values = [loss.value(geometry.exp(s * vector, target), data).mean() for s in (-1, 0, 1)]
