@@ -1,8 +1,9 @@
 """Compiled entry points whose disk cache follows every source file of the package.
 
 Numba drops a cached function when the file that defines it changes, but not when a function it
-calls in another file does: an edited kernel would go on running in its old form. The entry points
-made here carry a digest of all source files of the package, so any change compiles them anew.
+calls in another file does: an edited kernel would go on running in its old form. It also cannot
+open a cache that names a class which has moved. The entry points made here carry a digest of all
+source files of the package in their name, so any change compiles them anew, in files of their own.
 """
 
 from __future__ import annotations
@@ -31,13 +32,11 @@ def cached_njit(function):
 
     `function` stays callable as plain Python; give the result another name when both are needed.
     """
-    digest = _DIGEST
     register_jitable(function)
 
     def entry(*args):
-        digest  # noqa: B018  # captured, so that it becomes part of numba's cache key
         return function(*args)
 
     # Numba names its cache files, and links machine code, by this.
-    entry.__qualname__ = f"{function.__module__}.{function.__qualname__}"
+    entry.__qualname__ = f"{function.__module__}.{function.__qualname__}.{_DIGEST[:16]}"
     return njit(cache=True)(entry)

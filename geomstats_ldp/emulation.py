@@ -98,7 +98,7 @@ def emulate(server, data, random_state=None, keep_messages=False, progress=False
     """
     protocol = server.protocol
     loss = loss_from_spec(protocol.loss)
-    data = np.ascontiguousarray(loss.check_data(data))
+    data = loss.check_data(protocol.geometry, data)
     _check_plan(server, len(data))
     state = copy_state(server.state)
     run, parts = _engine_parts(server, loss, state)
@@ -107,10 +107,10 @@ def emulate(server, data, random_state=None, keep_messages=False, progress=False
     block = _BLOCK - _BLOCK % (2 * protocol.pairs_per_round) or 2 * protocol.pairs_per_round
     starts = range(0, len(data), block)
     for start in tqdm(starts, disable=not progress, unit="block", desc="participants"):
-        rows = data[start : start + block]
+        rows = loss.clip(protocol.geometry, data[start : start + block])
         variates = protocol.randomiser.draw(len(rows), streams)
         messages = np.empty((len(rows), *protocol.geometry.shape))
-        run(*parts, rows, variates, messages)
+        run(*parts, np.ascontiguousarray(rows), variates, messages)
         if keep_messages:
             kept.append(messages)
     server.adopt(state)

@@ -62,9 +62,11 @@ class Participant:
             )
         point = self.protocol.geometry.check_point(query.point, "query point")
         loss = loss_from_spec(self.protocol.loss)
-        datum = loss.check_data(datum)
-        if datum.shape != loss.data_shape:
-            raise ValueError(f"datum must have shape {loss.data_shape}; got {datum.shape}")
+        datum = loss.check_data(self.protocol.geometry, datum)
+        shape = loss.data_shape(self.protocol.geometry)
+        if datum.shape != shape:
+            raise ValueError(f"datum must have shape {shape}; got {datum.shape}")
+        datum = loss.clip(self.protocol.geometry, datum)
         randomiser = self.protocol.randomiser
         variates = randomiser.draw(1, self._randomness())[0]
         out = np.empty(self.protocol.geometry.shape)
@@ -91,13 +93,13 @@ def participant_scratch(geometry):
 
 @register_jitable
 def respond_into(geometry, loss, mechanism, query, datum, variates, scratch, out):
-    """Score at the query, to frame coordinates, through the randomiser, back to the tangent space.
+    """Randomise the score of a clipped datum at a query, and lift it to the tangent space.
 
     This is Proposition (lift) of the paper: B_q R(B_q^{-1} g(q)). Runs in both engines.
     """
     vector, coords = scratch
     dim = coords.shape[1] - 1
-    score_into(loss, query, datum, vector)
+    score_into(loss, geometry, query, datum, vector)
     dispatch.lower(geometry, vector, query, coords[0, :dim])
     release_into(mechanism, coords[0, :dim], variates, coords[1], coords[2, :dim])
     dispatch.lift(geometry, coords[2, :dim], query, out)

@@ -23,12 +23,12 @@ def _pca_protocol(
     **options,
 ):
     """Protocol of principal directions on the sphere, at a centre of no special position."""
-    loss = PCALoss(dim=dim, norm_bound=norm_bound)
+    loss = PCALoss(norm_bound=norm_bound)
     center = 1.0 / np.arange(1.0, dim + 2)
     return make_protocol(
         Hypersphere(dim=dim),
         loss,
-        make_mechanism(mechanism, epsilon=epsilon, delta=delta, dim=dim, bound=loss.score_bound()),
+        make_mechanism(mechanism, epsilon=epsilon, delta=delta, dim=dim, bound=norm_bound**2 / 2),
         geodesic_ball(center / np.linalg.norm(center), region_radius),
         radius=RadiusRule(0.3, 0.5, 0.27) if radius is None else radius,
         gain=GainRule(0.5, 10.0, 0.6, 0.5) if gain is None else gain,

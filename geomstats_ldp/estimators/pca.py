@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from geomstats_ldp.defaults import default_gain, default_radius
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import geodesic_ball, orthonormal_basis
+from geomstats_ldp.geometry import geodesic_ball, guard_space, orthonormal_basis
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule, make_protocol
@@ -149,22 +149,23 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         if n_features < 2:
             raise ProtocolError(f"n_features must be at least 2; got {n_features}")
         space = Hypersphere(dim=n_features - 1)
-        loss = PCALoss(dim=space.dim, norm_bound=self.norm_bound)
+        loss = PCALoss(norm_bound=self.norm_bound)
+        hessian_bound = loss.hessian_bound(None, None)
         mechanism = make_mechanism(
             self.mechanism,
             epsilon=self.epsilon,
             delta=self.delta,
             dim=space.dim,
-            bound=loss.score_bound(),
+            bound=loss.score_bound(None, None),
         )
         region = geodesic_ball(self._unit_initial_point(n_features), self.region_radius)
         planned = self.n_participants if self.n_participants is not None else n_participants
         length = min(region.radius, 1.0)
-        radius = self.radius or default_radius(mechanism, loss.hessian_bound(), length, planned)
+        radius = self.radius or default_radius(mechanism, hessian_bound, length, planned)
         self._check_reach(region.radius, radius.maximum)
         preconditioner = self._tangent_preconditioner(space, region.center)
         gain = self.gain or default_gain(
-            mechanism, loss.hessian_bound(), length, region.radius, preconditioner, planned
+            mechanism, hessian_bound, length, region.radius, preconditioner, planned
         )
         return make_protocol(
             space,
@@ -207,7 +208,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
                 f"preconditioner must have shape {(space.dim + 1, space.dim + 1)}; "
                 f"got {matrix.shape}"
             )
-        basis = orthonormal_basis(space, center)
+        basis = orthonormal_basis(guard_space(space), center)
         return check_preconditioner(basis @ matrix @ basis.T, space.dim)
 
     # ---------------------------------------------------------------- scikit-learn
@@ -252,5 +253,5 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        loss = PCALoss(dim=X.shape[1] - 1, norm_bound=self.norm_bound)
-        return float(-np.mean(loss.value(self.estimate_, X)))
+        geometry, loss = self.protocol_.geometry, PCALoss(norm_bound=self.norm_bound)
+        return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))

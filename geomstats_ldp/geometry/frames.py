@@ -10,7 +10,7 @@ from geomstats_ldp.exceptions import ProtocolError
 _INDEPENDENT = 1e-6
 
 
-def orthonormal_basis(space, reference):
+def orthonormal_basis(guard, reference):
     """Orthonormal basis of the tangent space at a public reference point.
 
     The coordinate vectors of the ambient space are projected onto the tangent space and put
@@ -19,30 +19,29 @@ def orthonormal_basis(space, reference):
 
     Parameters
     ----------
-    space : geomstats manifold
+    guard : GuardedSpace
     reference : array, shape [*point_shape]
 
     Returns
     -------
     basis : array, shape [dim, *point_shape]
     """
-    metric = space.metric
-    size = int(np.prod(space.shape))
-    candidates = np.eye(size).reshape(size, *space.shape)
+    size = int(np.prod(guard.shape))
+    candidates = np.eye(size).reshape(size, *guard.shape)
     basis = []
     for candidate in candidates:
-        vector = space.to_tangent(candidate, reference)
-        before = float(metric.norm(vector, reference))
+        vector = guard.to_tangent(candidate, reference)
+        before = float(guard.norm(vector, reference))
         # Twice is enough: the second pass restores orthogonality to rounding.
         for _ in range(2):
             for other in basis:
-                vector = vector - metric.inner_product(vector, other, reference) * other
-        after = float(metric.norm(vector, reference))
+                vector = vector - guard.inner(vector, other, reference) * other
+        after = float(guard.norm(vector, reference))
         if after > _INDEPENDENT * max(before, 1e-300):
             basis.append(vector / after)
-        if len(basis) == space.dim:
+        if len(basis) == guard.dim:
             return np.stack(basis)
     raise ProtocolError(
-        f"found {len(basis)} independent tangent directions on {type(space).__name__}, "
-        f"which has dimension {space.dim}"
+        f"found {len(basis)} independent tangent directions on {guard.name}, "
+        f"which has dimension {guard.dim}"
     )

@@ -11,37 +11,44 @@ import numpy as np
 class Loss(ABC):
     """A loss on a manifold whose score is bounded because data are clipped to public bounds.
 
-    A datum reaches a loss on the participant's side only. Clipping is part of `value` and `score`,
-    so that the score bound, and with it the privacy guarantee, holds for any finite datum.
+    A datum reaches a loss on the participant's side only. It is clipped first, whatever it is, so
+    that the score bound, and with it the privacy guarantee, holds for any finite datum. All
+    methods take the `Geometry` they act on, so that a loss is a plain record of public numbers.
     """
 
     name: ClassVar[str]
-    #: Shape of one datum.
-    data_shape: tuple
 
     @abstractmethod
-    def value(self, point, data):
-        """Loss of each (clipped) datum at `point`, shape [...]."""
+    def check_space(self, guard):
+        """Raise ProtocolError unless the loss is defined on this `GuardedSpace`."""
 
     @abstractmethod
-    def score(self, point, data):
-        """Riemannian gradient at `point` for each (clipped) datum, shape [..., *point_shape]."""
+    def data_shape(self, geometry):
+        """Shape of one datum."""
 
-    @abstractmethod
-    def score_bound(self, region):
-        """Public bound G on the norm of the score for queries in `region`."""
-
-    @abstractmethod
-    def hessian_bound(self, region):
-        """Public upper bound L_H on the eigenvalues of the population Hessian."""
-
-    @abstractmethod
-    def check_data(self, data):
+    def check_data(self, geometry, data):
         """Return data as a float array, or raise ValueError naming what is wrong with it."""
+        return finite_array(data, self.data_shape(geometry), "datum")
 
     @abstractmethod
-    def check_space(self, space):
-        """Raise ProtocolError unless the loss is defined on this geomstats space."""
+    def clip(self, geometry, data):
+        """Bring data, shape [..., *data_shape], inside the public bounds."""
+
+    @abstractmethod
+    def value(self, geometry, point, data):
+        """Loss of each clipped datum at `point`, shape [...]."""
+
+    @abstractmethod
+    def score(self, geometry, point, data):
+        """Riemannian gradient at `point` for each clipped datum, shape [..., *point_shape]."""
+
+    @abstractmethod
+    def score_bound(self, geometry, query_region):
+        """Public bound G on the norm of the score for queries in the region."""
+
+    @abstractmethod
+    def hessian_bound(self, geometry, query_region):
+        """Public upper bound L_H on the eigenvalues of the population Hessian there."""
 
     @abstractmethod
     def to_spec(self):
@@ -55,7 +62,7 @@ class Loss(ABC):
         return type(self) is type(other) and self.to_spec() == other.to_spec()
 
     def __hash__(self):
-        return hash((type(self), tuple(sorted(self.to_spec().items()))))
+        return hash((type(self), repr(sorted(self.to_spec().items()))))
 
     def __repr__(self):
         spec = self.to_spec()
@@ -63,9 +70,9 @@ class Loss(ABC):
         return f"{type(self).__name__}({arguments})"
 
 
-def score_into(loss, point, datum, out):
-    """Write the score of one datum at `point`; compiled for losses that have a twin."""
-    out[...] = loss.score(point, datum)
+def score_into(loss, geometry, point, datum, out):
+    """Write the score of one clipped datum at `point`; compiled for losses that have a twin."""
+    out[...] = loss.score(geometry, point, datum)
 
 
 def finite_array(data, shape, name):
@@ -82,3 +89,11 @@ def finite_array(data, shape, name):
     if not np.isfinite(data).all():
         raise ValueError(f"{name} must be finite; it contains NaN or inf")
     return data
+
+
+def positive_number(name, value):
+    """Return a public bound as a float, or raise ValueError naming it."""
+    value = float(value)
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be positive and finite; got {value}")
+    return value

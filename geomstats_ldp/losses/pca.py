@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.spaces import space_to_spec
-from geomstats_ldp.losses.base import Loss, finite_array, score_into
+from geomstats_ldp.losses.base import Loss, positive_number, score_into
 from geomstats_ldp.twins import compile_for_twin
 
 
@@ -28,23 +26,25 @@ class PCALoss(Loss):
 
     Parameters
     ----------
-    dim : int
-        Dimension of the sphere; data have ``dim + 1`` coordinates.
     norm_bound : float
         Public bound B on the Euclidean norm of a datum, in the units of the data.
     """
 
     name = "pca"
 
-    def __init__(self, *, dim, norm_bound):
-        norm_bound = float(norm_bound)
-        if not (math.isfinite(norm_bound) and norm_bound > 0):
-            raise ValueError(f"norm_bound must be positive and finite; got {norm_bound}")
-        self.dim = int(dim)
-        self.data_shape = (self.dim + 1,)
-        self.norm_bound = norm_bound
+    def __init__(self, *, norm_bound):
+        self.norm_bound = positive_number("norm_bound", norm_bound)
 
-    def clip(self, data):
+    def check_space(self, guard):
+        """The unit sphere."""
+        if guard.name != "Hypersphere":
+            raise ProtocolError(f"loss 'pca' needs a Hypersphere; got {guard.name}")
+
+    def data_shape(self, geometry):
+        """Vectors of the ambient space."""
+        return geometry.shape
+
+    def clip(self, geometry, data):
         """Scale rows longer than `norm_bound` back to it."""
         # Dividing by the largest entry first keeps the square of a huge one finite.
         unit = np.maximum(np.max(np.abs(data), axis=-1, keepdims=True), self.norm_bound)
@@ -53,39 +53,26 @@ class PCALoss(Loss):
         is_long = length > self.norm_bound / unit
         return np.where(is_long, scaled * (self.norm_bound / np.where(is_long, length, 1.0)), data)
 
-    def value(self, point, data):
+    def value(self, geometry, point, data):
         """Loss of each datum, shape [...]; see `Loss.value`."""
-        return -0.5 * np.sum(self.clip(data) * point, axis=-1) ** 2
+        return -0.5 * np.sum(data * point, axis=-1) ** 2
 
-    def score(self, point, data):
+    def score(self, geometry, point, data):
         """Riemannian gradient, shape [..., dim + 1]; see `Loss.score`."""
-        data = self.clip(data)
         along = np.sum(data * point, axis=-1, keepdims=True)
         return -along * (data - along * point)
 
-    def score_bound(self, region=None):
+    def score_bound(self, geometry, query_region):
         """B^2 / 2, on the whole sphere."""
         return 0.5 * self.norm_bound**2
 
-    def hessian_bound(self, region=None):
+    def hessian_bound(self, geometry, query_region):
         """B^2: an eigengap cannot exceed the trace of the clipped second moment."""
         return self.norm_bound**2
 
-    def check_data(self, data):
-        """Finite rows of width ``dim + 1``."""
-        return finite_array(data, self.data_shape, "datum")
-
-    def check_space(self, space):
-        """The unit sphere of dimension `dim`."""
-        if space_to_spec(space) != {"name": "Hypersphere", "dim": self.dim}:
-            raise ProtocolError(
-                f"loss 'pca' of dim={self.dim} needs Hypersphere({self.dim}); "
-                f"got {type(space).__name__} of dimension {space.dim}"
-            )
-
     def to_spec(self):
         """Plain record, for JSON."""
-        return {"name": self.name, "dim": self.dim, "norm_bound": self.norm_bound}
+        return {"name": self.name, "norm_bound": self.norm_bound}
 
     def twin(self):
         """Select the compiled score."""
@@ -93,22 +80,12 @@ class PCALoss(Loss):
 
 
 @register_jitable
-def _score(twin, point, datum, out):
-    # Dividing by the largest entry first keeps the square of a huge one finite.
-    unit = twin.norm_bound
-    for i in range(out.shape[0]):
-        unit = max(unit, abs(datum[i]))
-    squared = 0.0
+def _score(twin, geometry, point, datum, out):
     along = 0.0
     for i in range(out.shape[0]):
-        scaled = datum[i] / unit
-        squared += scaled * scaled
-        along += scaled * point[i]
-    norm = math.sqrt(squared)
-    clip = twin.norm_bound / norm if norm > twin.norm_bound / unit else unit
-    along *= clip
+        along += datum[i] * point[i]
     for i in range(out.shape[0]):
-        out[i] = -along * (clip * (datum[i] / unit) - along * point[i])
+        out[i] = -along * (datum[i] - along * point[i])
 
 
 compile_for_twin(score_into, PCATwin, _score)

@@ -228,8 +228,9 @@ def make_protocol(
         raise ProtocolError(
             f"mechanism must have the dimension of the space, {geometry.dim}; got {mechanism.dim}"
         )
-    loss.check_space(space)
-    bound = loss.score_bound(region)
+    loss.check_space(geometry.guard)
+    query_region = region_of_queries(geometry, region, radius)
+    bound = loss.score_bound(geometry, query_region)
     if mechanism.bound < bound * (1 - 1e-12):
         raise ProtocolError(
             f"mechanism bound must be at least the score bound {bound}; got {mechanism.bound}"
@@ -255,7 +256,7 @@ def make_protocol(
         radius=radius,
         gain=gain,
         inference=InferenceRule() if inference is None else inference,
-        hessian_bound=_check_hessian_bound(loss, region, hessian_bound),
+        hessian_bound=_check_hessian_bound(loss, geometry, query_region, hessian_bound),
         pairs_per_round=_check_count("pairs_per_round", pairs_per_round),
         n_participants=(
             None if n_participants is None else _check_count("n_participants", n_participants)
@@ -263,8 +264,27 @@ def make_protocol(
     )
 
 
-def _check_hessian_bound(loss, region, hessian_bound):
-    bound = float(loss.hessian_bound(region) if hessian_bound is None else hessian_bound)
+def region_of_queries(geometry, region, radius):
+    """Ball K_q that holds every query made from an iterate in the working region.
+
+    Raises
+    ------
+    ProtocolError
+        If it reaches the cut locus of its centre.
+    """
+    reach = float(region.radius + geometry.retracted_distance(radius.maximum))
+    if not reach < geometry.guard.injectivity_radius:
+        raise ProtocolError(
+            "region radius plus the query radius must stay under the injectivity radius "
+            f"{geometry.guard.injectivity_radius:.6g}; got {reach:.6g}"
+        )
+    return GeodesicBall(region.center, reach)
+
+
+def _check_hessian_bound(loss, geometry, query_region, hessian_bound):
+    bound = float(
+        loss.hessian_bound(geometry, query_region) if hessian_bound is None else hessian_bound
+    )
     if not (np.isfinite(bound) and bound > 0):
         raise ProtocolError(f"hessian_bound must be positive and finite; got {bound}")
     return bound

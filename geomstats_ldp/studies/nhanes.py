@@ -96,7 +96,7 @@ def nhanes_estimator(mechanism="privunit", epsilon=1.0, **parameters):
 
 def batch_direction(data, norm_bound=NHANES_2015_2016.norm_bound):
     """Leading eigenvector of the clipped second moment, the non-private target."""
-    clipped = PCALoss(dim=data.shape[1] - 1, norm_bound=norm_bound).clip(data)
+    clipped = PCALoss(norm_bound=norm_bound).clip(None, data)
     direction = np.linalg.eigh(clipped.T @ clipped / len(clipped))[1][:, -1]
     return direction * np.sign(direction.sum())
 
@@ -157,12 +157,12 @@ def oracle_semi_axis(data, mechanism="privunit", epsilon=1.0):
     """
     estimator = nhanes_estimator(mechanism, epsilon).start()
     protocol, target = estimator.protocol_, batch_direction(data)
-    geometry, loss = protocol.geometry, PCALoss(dim=2, norm_bound=estimator.norm_bound)
+    geometry, loss = protocol.geometry, PCALoss(norm_bound=estimator.norm_bound)
     frame = geometry.lift(np.eye(2), target)
-    clipped = loss.clip(data)
+    clipped = loss.clip(geometry, data)
     moment = clipped.T @ clipped / len(data)
     hessian = frame @ (target @ moment @ target * np.eye(3) - moment) @ frame.T
-    scores = loss.score(target, data) @ frame.T
+    scores = loss.score(geometry, target, clipped) @ frame.T
     total = scores.T @ scores / len(data) + sum(
         protocol.randomiser.noise_covariance(score) for score in scores
     ) / len(data)

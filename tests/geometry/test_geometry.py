@@ -9,7 +9,8 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.spd_matrices import SPDMatrices
 
 from geomstats_ldp.exceptions import CutLocusError, ProtocolError
-from geomstats_ldp.geometry import Geometry, sphere
+from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.geometry.spaces import euclidean, sphere
 
 # Orthonormality and inverses: some ten roundings of numbers of size one.
 ROUNDING = 1e-12
@@ -212,7 +213,7 @@ def test_check_point_returns_an_independent_point_on_the_sphere():
 def test_bad_constructions_are_refused():
     with pytest.raises(ProtocolError, match="retraction must be one of"):
         make("sphere2", retraction="cayley")
-    with pytest.raises(ProtocolError, match="Hypersphere only"):
+    with pytest.raises(ProtocolError, match="on Euclidean"):
         make("euclidean", retraction="projection")
     basis = make("sphere2").basis
     with pytest.raises(ProtocolError, match="shape"):
@@ -223,7 +224,6 @@ def test_bad_constructions_are_refused():
         make("sphere2", basis=np.eye(3)[:2])  # orthonormal, but not tangent
 
 
-def test_only_the_sphere_has_closed_forms():
+def test_twins_are_of_the_class_of_their_space():
     assert isinstance(make("sphere2").twin(), sphere.SphereTwin)
-    assert make("euclidean").twin() is None
-    assert make("spd").twin() is None
+    assert isinstance(make("euclidean").twin(), euclidean.EuclideanTwin)

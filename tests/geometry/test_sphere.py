@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from geomstats.geometry.hypersphere import Hypersphere
 
-from geomstats_ldp.geometry import Geometry, sphere
+from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.geometry.spaces import sphere
 
 DIMS = [1, 2, 3, 9]
 # Angle of the two points and relative tolerance. Unit vectors in doubles are off the sphere by

@@ -5,16 +5,31 @@ import math
 
 import numpy as np
 import pytest
+from geomstats.geometry.hypersphere import Hypersphere
 from numba import njit
 
+from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.losses import PCALoss, loss_from_spec, score_into
 
 DIMS = [1, 2, 5]
 
 
 @njit
-def compiled_score(twin, point, datum, out):
-    score_into(twin, point, datum, out)
+def _compiled_score(twin, point, datum, out):
+    score_into(twin, None, point, datum, out)
+
+
+def compiled_score(loss, point, datum, out):
+    _compiled_score(loss.twin(), point, loss.clip(None, datum), out)
+
+
+def score_of(loss, point, data):
+    """Score of raw data: clipped first, as a participant does; the loss needs no geometry."""
+    return loss.score(None, point, loss.clip(None, data))
+
+
+def value_of(loss, point, data):
+    return loss.value(None, point, loss.clip(None, data))
 
 
 def unit(vector):
@@ -32,7 +47,7 @@ def cases(dim, bound=1.5):
     data = rng.normal(size=(8, dim + 1))
     data *= np.linspace(0.3, 3.0, 8)[:, None] / np.linalg.norm(data, axis=1, keepdims=True)
     points = [unit(rng.normal(size=dim + 1)) for _ in range(4)]
-    return PCALoss(dim=dim, norm_bound=bound), points, data
+    return PCALoss(norm_bound=bound), points, data
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -40,10 +55,10 @@ def test_score_is_the_gradient_of_the_value(dim):
     loss, points, data = cases(dim)
     step = 1e-5  # central difference: error step^2 plus rounding 1e-16 / step, both under 1e-9
     for point in points:
-        score = loss.score(point, data)
+        score = score_of(loss, point, data)
         for direction in tangent_basis(point):
             ahead, behind = (
-                loss.value(math.cos(step) * point + math.sin(s * step) * direction, data)
+                value_of(loss, math.cos(step) * point + math.sin(s * step) * direction, data)
                 for s in (1, -1)
             )
             np.testing.assert_allclose(
@@ -55,45 +70,45 @@ def test_score_is_the_gradient_of_the_value(dim):
 def test_score_is_tangent(dim):
     loss, points, data = cases(dim)
     for point in points:
-        np.testing.assert_allclose(loss.score(point, data) @ point, 0.0, atol=1e-14)
+        np.testing.assert_allclose(score_of(loss, point, data) @ point, 0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize("dim", DIMS)
 def test_score_bound_holds_and_is_attained(dim):
     loss, points, _ = cases(dim)
-    bound = loss.score_bound()
+    bound = loss.score_bound(None, None)
     assert bound == pytest.approx(1.5**2 / 2)
     data = 10 ** np.random.default_rng(1).uniform(-3, 3, size=(5000, 1))
     data = data * np.random.default_rng(2).normal(size=(5000, dim + 1))
     for point in points:
-        norms = np.linalg.norm(loss.score(point, data), axis=1)
+        norms = np.linalg.norm(score_of(loss, point, data), axis=1)
         assert norms.max() <= bound * (1 + 1e-14)  # rounding
         worst = 1.5 * unit(point + tangent_basis(point)[0])  # halfway between point and equator
-        assert np.linalg.norm(loss.score(point, worst)) == pytest.approx(bound, rel=1e-14)
+        assert np.linalg.norm(score_of(loss, point, worst)) == pytest.approx(bound, rel=1e-14)
 
 
 def test_data_are_clipped_to_the_bound_and_no_further():
-    loss = PCALoss(dim=2, norm_bound=2.0)
+    loss = PCALoss(norm_bound=2.0)
     inside, outside = np.array([0.1, -0.2, 1.5]), np.array([3.0, 0.0, 4.0])
-    np.testing.assert_array_equal(loss.clip(inside), inside)
-    np.testing.assert_allclose(loss.clip(outside), [1.2, 0.0, 1.6], rtol=1e-15)
-    np.testing.assert_array_equal(loss.clip(np.zeros(3)), 0.0)
+    np.testing.assert_array_equal(loss.clip(None, inside), inside)
+    np.testing.assert_allclose(loss.clip(None, outside), [1.2, 0.0, 1.6], rtol=1e-15)
+    np.testing.assert_array_equal(loss.clip(None, np.zeros(3)), 0.0)
     point = unit(np.array([1.0, 2.0, -1.0]))
     # the second call sees the clipped datum: one more rounding of the scale
     np.testing.assert_allclose(
-        loss.score(point, outside), loss.score(point, 0.4 * outside), rtol=1e-14
+        score_of(loss, point, outside), score_of(loss, point, 0.4 * outside), rtol=1e-14
     )
 
 
 @pytest.mark.parametrize("size", [1e150, 1e200, 1e307])
 def test_huge_data_are_clipped_to_the_bound(size):
-    loss = PCALoss(dim=2, norm_bound=2.0)
+    loss = PCALoss(norm_bound=2.0)
     direction = unit(np.array([1.0, -2.0, 2.0]))
-    np.testing.assert_allclose(loss.clip(size * direction), 2.0 * direction, rtol=1e-14)
+    np.testing.assert_allclose(loss.clip(None, size * direction), 2.0 * direction, rtol=1e-14)
     point, out = unit(np.array([1.0, 2.0, -1.0])), np.empty(3)
-    expected = loss.score(point, 2.0 * direction)
-    np.testing.assert_allclose(loss.score(point, size * direction), expected, rtol=1e-13)
-    compiled_score(loss.twin(), point, size * direction, out)
+    expected = score_of(loss, point, 2.0 * direction)
+    np.testing.assert_allclose(score_of(loss, point, size * direction), expected, rtol=1e-13)
+    compiled_score(loss, point, size * direction, out)
     np.testing.assert_allclose(out, expected, rtol=1e-13)
 
 
@@ -101,26 +116,26 @@ def test_huge_data_are_clipped_to_the_bound(size):
 def test_compiled_score_equals_numpy(dim):
     loss, points, data = cases(dim)
     for point in points:
-        for datum, score in zip(data, loss.score(point, data)):
+        for datum, score in zip(data, score_of(loss, point, data)):
             out = np.empty(dim + 1)
-            compiled_score(loss.twin(), point, datum, out)
+            compiled_score(loss, point, datum, out)
             np.testing.assert_allclose(out, score, rtol=0, atol=1e-14)
             interpreted = np.empty(dim + 1)
-            score_into(loss, point, datum, interpreted)
-            np.testing.assert_array_equal(interpreted, loss.score(point, datum))
+            score_into(loss, None, point, loss.clip(None, datum), interpreted)
+            np.testing.assert_array_equal(interpreted, score_of(loss, point, datum))
 
 
 def test_population_hessian_has_the_eigengaps():
     values = np.array([3.0, 1.5, 0.8, 0.3])
     signs = np.array(list(itertools.product([-1.0, 1.0], repeat=4)))
     data = signs * np.sqrt(values)  # second moment diag(values), exactly
-    loss = PCALoss(dim=3, norm_bound=math.sqrt(values.sum()))
+    loss = PCALoss(norm_bound=math.sqrt(values.sum()))
     leading, step = np.eye(4)[0], 1e-5
 
     def mean_score(direction, length):
         """Mean score at a point of a geodesic, transported back to its start."""
         point = math.cos(length) * leading + math.sin(length) * direction
-        score = loss.score(point, data).mean(axis=0)
+        score = score_of(loss, point, data).mean(axis=0)
         velocity = math.cos(length) * direction - math.sin(length) * leading
         return score + (score @ velocity) * (direction - velocity)
 
@@ -131,7 +146,7 @@ def test_population_hessian_has_the_eigengaps():
     # central difference: step^2 times a third derivative of size 10
     np.testing.assert_allclose(hessian, np.diag(values[0] - values[1:]), atol=1e-8)
     np.testing.assert_allclose(mean_score(np.eye(4)[1], 0.0), 0.0, atol=1e-14)
-    assert loss.hessian_bound() >= np.linalg.eigvalsh(hessian)[-1]
+    assert loss.hessian_bound(None, None) >= np.linalg.eigvalsh(hessian)[-1]
 
 
 @pytest.mark.parametrize(
@@ -145,21 +160,21 @@ def test_population_hessian_has_the_eigengaps():
 )
 def test_bad_data_are_refused(datum, match):
     with pytest.raises(ValueError, match=match):
-        PCALoss(dim=2, norm_bound=1.0).check_data(datum)
+        PCALoss(norm_bound=1.0).check_data(Geometry(Hypersphere(2), np.eye(3)[0]), datum)
 
 
 @pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf])
 def test_bad_norm_bounds_are_refused(bound):
     with pytest.raises(ValueError, match="norm_bound"):
-        PCALoss(dim=2, norm_bound=bound)
+        PCALoss(norm_bound=bound)
 
 
 def test_record_of_a_loss_reads_back():
-    loss = PCALoss(dim=2, norm_bound=1.5)
+    loss = PCALoss(norm_bound=1.5)
     rebuilt = loss_from_spec(loss.to_spec())
     assert rebuilt == loss
     assert hash(rebuilt) == hash(loss)
-    assert rebuilt != PCALoss(dim=2, norm_bound=1.6)
+    assert rebuilt != PCALoss(norm_bound=1.6)
     assert eval(repr(loss), {"PCALoss": PCALoss}) == loss
     with pytest.raises(ValueError, match="loss must be one of"):
         loss_from_spec({"name": "mystery"})

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hypersphere import Hypersphere
 
 from geomstats_ldp.exceptions import ProtocolError
@@ -160,12 +161,12 @@ def test_parts_that_do_not_fit_are_named(pca_protocol, options, match):
         pca_protocol(**options)
 
 
-def assemble(dim=2, loss_dim=2, mechanism_dim=2, bound=2.0, center_size=3):
+def assemble(space=None, mechanism_dim=2, bound=2.0, center_size=3, region_radius=0.8):
     return make_protocol(
-        Hypersphere(dim=dim),
-        PCALoss(dim=loss_dim, norm_bound=2.0),
+        Hypersphere(dim=2) if space is None else space,
+        PCALoss(norm_bound=2.0),
         make_mechanism("privunit", epsilon=1.0, dim=mechanism_dim, bound=bound),
-        geodesic_ball(np.eye(center_size)[0], 0.8),
+        geodesic_ball(np.eye(center_size)[0], region_radius),
         radius=RadiusRule(0.3, 0.5, 0.27),
         gain=GainRule(0.5, 10.0, 0.6, 0.5),
     )
@@ -179,8 +180,10 @@ def test_mechanism_and_loss_must_fit_the_space():
         assemble(bound=1.99)
     with pytest.raises(ProtocolError, match="shape"):
         assemble(center_size=4)
-    with pytest.raises(ProtocolError, match="loss"):
-        assemble(loss_dim=3)
+    with pytest.raises(ProtocolError, match="loss 'pca' needs a Hypersphere; got Euclidean"):
+        assemble(space=Euclidean(dim=2), center_size=2)
+    with pytest.raises(ProtocolError, match="injectivity radius"):
+        assemble(region_radius=3.0)
 
 
 @pytest.mark.parametrize(

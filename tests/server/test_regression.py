@@ -17,13 +17,13 @@ from geomstats_ldp.server.regression import add_pair, close_cycle, empty_sums, s
 class FlatLoss:
     """Record of a loss that only participants would need."""
 
-    def check_space(self, space):
-        assert space.dim
+    def check_space(self, guard):
+        assert guard.dim
 
-    def score_bound(self, region):
+    def score_bound(self, geometry, query_region):
         return 1.0
 
-    def hessian_bound(self, region):
+    def hessian_bound(self, geometry, query_region):
         return 1.0
 
     def to_spec(self):

@@ -162,9 +162,11 @@ def test_engines_agree_over_2000_pairs(pca_protocol, options):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
-def test_engine_names(pca_protocol):
+def test_engine_names(pca_protocol, monkeypatch):
     assert Server(pca_protocol()).engine.name == "compiled"
     flat = Geometry(Euclidean(dim=2), np.zeros(2))
+    assert make_engine("auto", flat).name == "compiled"
+    monkeypatch.setattr(flat, "twin", lambda: None)  # as for a space without closed forms
     assert make_engine("auto", flat).name == "geomstats"
     with pytest.raises(ProtocolError, match="closed forms"):
         make_engine("compiled", flat)

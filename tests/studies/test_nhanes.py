@@ -50,10 +50,10 @@ def test_oracle_is_the_published_yardstick(data):
 def test_oracle_hessian_is_the_second_derivative_of_the_mean_loss(data):
     """Second differences of the mean loss along geodesics through the batch direction."""
     target = batch_direction(data)
-    loss, step = PCALoss(dim=2, norm_bound=2.5), 1e-4
+    loss, step = PCALoss(norm_bound=2.5), 1e-4
     geometry = nhanes_estimator().start().protocol_.geometry
     frame = geometry.lift(np.eye(2), target)
-    clipped = loss.clip(data)
+    clipped = loss.clip(geometry, data)
     hessian = (
         frame
         @ (
@@ -64,7 +64,10 @@ def test_oracle_hessian_is_the_second_derivative_of_the_mean_loss(data):
     )
     for direction in np.array([[1, 0], [0, 1], [0.6, 0.8]]):
         vector = step * geometry.lift(direction, target)
-        values = [loss.value(geometry.exp(s * vector, target), data).mean() for s in (-1, 0, 1)]
+        values = [
+            loss.value(geometry, geometry.exp(s * vector, target), clipped).mean()
+            for s in (-1, 0, 1)
+        ]
         curvature = (values[0] - 2 * values[1] + values[2]) / step**2
         # Truncation is of order step^2 and rounding of order 1e-16 / step^2.
         assert curvature == pytest.approx(direction @ hessian @ direction, abs=1e-6)

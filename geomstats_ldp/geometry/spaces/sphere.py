@@ -1,8 +1,8 @@
-"""Closed forms on the unit sphere, for the compiled engine.
+"""The unit sphere.
 
-Each function is the twin of a geomstats call that `Geometry` makes, written so that it stays
-accurate where the textbook formula cancels: nearby points, and points close to antipodal.
-Arguments named ``out`` are overwritten and must not share memory with the inputs.
+The compiled functions are twins of the guarded geomstats calls, written so that they stay accurate
+where the textbook formula cancels: nearby points, and points close to antipodal. Arguments named
+``out`` are overwritten and must not share memory with the inputs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,94 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from geomstats.geometry.hypersphere import Hypersphere
 from numba.extending import register_jitable
 
+from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces.base import GuardedSpace
 from geomstats_ldp.twins import compile_for_twin
+
+#: An angle this close to pi leaves no digits for the direction of the logarithm.
+_ANTIPODAL_MARGIN = 1e-7
+
+
+class GuardedSphere(GuardedSpace):
+    """Unit vectors; the logarithm is guarded at the antipode, where geomstats returns zeros."""
+
+    name = "Hypersphere"
+    retractions = ("exponential", "projection")
+    curvature = (1.0, 1.0)
+    injectivity_radius = np.pi
+
+    @classmethod
+    def accepts(cls, space):
+        """Hypersphere in extrinsic coordinates."""
+        return type(space) is Hypersphere and tuple(space.shape) == (space.dim + 1,)
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "dim": self.dim}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Build the space."""
+        return Hypersphere(dim=int(spec["dim"]))
+
+    def settle(self, point):
+        """Scale to unit length."""
+        return point / np.linalg.norm(point, axis=-1, keepdims=True)
+
+    def log(self, point, base_point):
+        """Riemannian logarithm.
+
+        Raises
+        ------
+        CutLocusError
+            If a point is antipodal to its base point.
+        """
+        angle = np.asarray(self.dist(point, base_point))
+        if np.any(angle > np.pi - _ANTIPODAL_MARGIN):
+            raise CutLocusError(
+                "the logarithm is undefined between antipodal points of the sphere; "
+                f"got an angle of {float(np.max(angle))}"
+            )
+        tangent_vec = self.to_tangent(self.space.metric.log(point, base_point), base_point)
+        # The direction geomstats gives is right; its length loses digits at both ends.
+        length = np.linalg.norm(tangent_vec, axis=-1)
+        scale = np.where(length > 0, angle / np.where(length > 0, length, 1.0), 1.0)
+        return tangent_vec * scale[..., None]
+
+    def dist(self, point_a, point_b):
+        """Angle, accurate at both ends."""
+        return 2 * np.arctan2(
+            np.linalg.norm(np.subtract(point_a, point_b), axis=-1),
+            np.linalg.norm(np.add(point_a, point_b), axis=-1),
+        )
+
+    def retract(self, retraction, tangent_vec, base_point):
+        """Geodesic, or "projection": normalise the sum."""
+        if retraction == "projection":
+            return self.settle(np.add(base_point, tangent_vec))
+        return self.exp(tangent_vec, base_point)
+
+    def inverse_retract(self, retraction, point, base_point):
+        """Inverse on the open hemisphere for "projection", off the antipode for "exponential"."""
+        if retraction == "projection":
+            cosine = np.sum(np.multiply(point, base_point), axis=-1, keepdims=True)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(cosine > 0, point / cosine - base_point, np.nan)
+        cut = np.asarray(self.dist(point, base_point) > np.pi - _ANTIPODAL_MARGIN)[..., None]
+        # Any point will do in place of an antipode whose logarithm is masked out.
+        return np.where(cut, np.nan, self.log(np.where(cut, base_point, point), base_point))
+
+    def retracted_distance(self, retraction, length):
+        """A tangent length l is the angle arctan(l) under "projection"."""
+        return np.arctan(length) if retraction == "projection" else length
+
+    def twin(self, reference, basis, retraction):
+        """Select the closed forms below."""
+        return SphereTwin(reference, basis, retraction == "projection")
 
 
 class SphereTwin(NamedTuple):

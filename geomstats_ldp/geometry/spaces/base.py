@@ -1,0 +1,119 @@
+"""Guarded calls to one geomstats space: what every space offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from geomstats_ldp.exceptions import ProtocolError
+
+
+class GuardedSpace(ABC):
+    """A geomstats space whose known faults are guarded, and its plain record.
+
+    Points and tangent vectors are in the shapes of the space and may carry leading batch
+    dimensions. A subclass overrides what needs a guard; the defaults call geomstats as it is.
+
+    Parameters
+    ----------
+    space : geomstats manifold
+        Space with a metric that has exponential, logarithm and parallel transport.
+    """
+
+    name: ClassVar[str]
+    #: Names of the retractions the space offers.
+    retractions: ClassVar[tuple] = ("exponential",)
+    #: Lower and upper bound on the sectional curvature.
+    curvature: ClassVar[tuple] = (-np.inf, np.inf)
+    #: Distance within which every pair of points has one minimising geodesic.
+    injectivity_radius: ClassVar[float] = np.inf
+
+    def __init__(self, space):
+        self.space = space
+        self.dim = int(space.dim)
+        self.shape = tuple(space.shape)
+
+    @classmethod
+    @abstractmethod
+    def accepts(cls, space):
+        """Whether this class guards `space`, metric included."""
+
+    @abstractmethod
+    def to_spec(self):
+        """Plain record from which `space_from_spec` builds the space again."""
+
+    @classmethod
+    @abstractmethod
+    def from_spec(cls, spec):
+        """Build the geomstats space of a record."""
+
+    # ---------------------------------------------------------------- points and vectors
+
+    def is_on(self, point, rtol):
+        """Whether a finite array of the right shape lies on the manifold, to relative `rtol`."""
+        scale = max(1.0, float(np.max(np.abs(point))) ** 2)
+        return bool(self.space.belongs(point, atol=rtol * scale))
+
+    def settle(self, point):
+        """Remove the drift off the manifold that rounding causes."""
+        return point
+
+    def to_tangent(self, vector, base_point):
+        """Orthogonal projection of an ambient vector onto the tangent space."""
+        return self.space.to_tangent(vector, base_point)
+
+    # ---------------------------------------------------------------- metric
+
+    def inner(self, tangent_vec_a, tangent_vec_b, base_point):
+        """Riemannian inner product."""
+        return self.space.metric.inner_product(tangent_vec_a, tangent_vec_b, base_point)
+
+    def norm(self, tangent_vec, base_point):
+        """Riemannian norm."""
+        squared = self.inner(tangent_vec, tangent_vec, base_point)
+        return np.sqrt(np.maximum(squared, 0.0))
+
+    def exp(self, tangent_vec, base_point):
+        """Riemannian exponential."""
+        return self.settle(self.space.metric.exp(tangent_vec, base_point))
+
+    def log(self, point, base_point):
+        """Riemannian logarithm."""
+        return self.space.metric.log(point, base_point)
+
+    def dist(self, point_a, point_b):
+        """Geodesic distance."""
+        return self.norm(self.log(point_b, point_a), point_a)
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
+        return self.space.metric.parallel_transport(tangent_vec, base_point, end_point=end_point)
+
+    # ---------------------------------------------------------------- retraction
+
+    def check_retraction(self, retraction):
+        """Raise ProtocolError unless the space offers this retraction."""
+        if retraction not in self.retractions:
+            raise ProtocolError(
+                f"retraction must be one of {self.retractions} on {self.name}; got {retraction!r}"
+            )
+
+    def retract(self, retraction, tangent_vec, base_point):
+        """Second-order retraction of the given name."""
+        return self.exp(tangent_vec, base_point)
+
+    def inverse_retract(self, retraction, point, base_point):
+        """Inverse of `retract`; NaN where the point is out of its range."""
+        return self.log(point, base_point)
+
+    def retracted_distance(self, retraction, length):
+        """Geodesic distance covered by the retraction of a vector of the given length."""
+        return length
+
+    # ---------------------------------------------------------------- compiled engine
+
+    def twin(self, reference, basis, retraction):
+        """Record that selects the closed forms of this space, or None if it has none."""
+        return None

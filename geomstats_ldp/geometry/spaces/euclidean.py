@@ -1,0 +1,119 @@
+"""Euclidean space: the flat special case, with identity transport and a constant frame."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from geomstats.geometry.euclidean import Euclidean
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.twins import compile_for_twin
+
+
+class GuardedEuclidean(GuardedSpace):
+    """Vectors with the standard metric."""
+
+    name = "Euclidean"
+    curvature = (0.0, 0.0)
+
+    @classmethod
+    def accepts(cls, space):
+        """Euclidean vectors, not matrices."""
+        return type(space) is Euclidean and len(space.shape) == 1
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "dim": self.dim}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Build the space."""
+        return Euclidean(dim=int(spec["dim"]))
+
+    def dist(self, point_a, point_b):
+        """Length of the difference."""
+        return np.linalg.norm(np.subtract(point_a, point_b), axis=-1)
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """The vector itself."""
+        return np.array(tangent_vec, dtype=float)
+
+    def twin(self, reference, basis, retraction):
+        """Select the closed forms below."""
+        return EuclideanTwin(basis)
+
+
+class EuclideanTwin(NamedTuple):
+    """What the compiled functions need to know.
+
+    Attributes
+    ----------
+    basis : array, shape [dim, dim]
+        Orthonormal basis, one vector a row.
+    """
+
+    basis: np.ndarray
+
+
+@register_jitable
+def _exp(twin, tangent_vec, base_point, out):
+    for i in range(out.shape[0]):
+        out[i] = base_point[i] + tangent_vec[i]
+
+
+@register_jitable
+def _log(twin, point, base_point, out):
+    for i in range(out.shape[0]):
+        out[i] = point[i] - base_point[i]
+
+
+@register_jitable
+def _dist(twin, point_a, point_b):
+    squared = 0.0
+    for i in range(point_a.shape[0]):
+        squared += (point_a[i] - point_b[i]) ** 2
+    return np.sqrt(squared)
+
+
+@register_jitable
+def _transport(twin, tangent_vec, base_point, end_point, out):
+    for i in range(out.shape[0]):
+        out[i] = tangent_vec[i]
+
+
+@register_jitable
+def _to_tangent(twin, vector, base_point, out):
+    for i in range(out.shape[0]):
+        out[i] = vector[i]
+
+
+@register_jitable
+def _lift(twin, coords, point, out):
+    for i in range(out.shape[0]):
+        out[i] = 0.0
+        for j in range(coords.shape[0]):
+            out[i] += coords[j] * twin.basis[j, i]
+
+
+@register_jitable
+def _lower(twin, tangent_vec, point, out):
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+        for i in range(point.shape[0]):
+            out[j] += twin.basis[j, i] * tangent_vec[i]
+
+
+for _operation, _kernel in (
+    (dispatch.exp, _exp),
+    (dispatch.log, _log),
+    (dispatch.transport, _transport),
+    (dispatch.retract, _exp),
+    (dispatch.to_tangent, _to_tangent),
+    (dispatch.lift, _lift),
+    (dispatch.lower, _lower),
+    (dispatch.dist, _dist),
+):
+    compile_for_twin(_operation, EuclideanTwin, _kernel)

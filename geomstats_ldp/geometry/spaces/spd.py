@@ -1,0 +1,77 @@
+"""Symmetric positive definite matrices, affine-invariant and log-Euclidean."""
+
+from __future__ import annotations
+
+import numpy as np
+from geomstats.geometry.spd_matrices import (
+    SPDAffineMetric,
+    SPDLogEuclideanMetric,
+    SPDMatrices,
+)
+
+from geomstats_ldp.geometry.spaces.base import GuardedSpace
+
+
+def _symmetric(matrix):
+    return (matrix + np.swapaxes(matrix, -1, -2)) / 2
+
+
+class _GuardedSPD(GuardedSpace):
+    """Matrix products leave the cone by rounding: results are made symmetric again."""
+
+    metric_class: type
+
+    @classmethod
+    def accepts(cls, space):
+        """SPD matrices equipped with this very metric."""
+        return type(space) is SPDMatrices and type(space.metric) is cls.metric_class
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "n": int(self.shape[0])}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Build the space and equip it."""
+        space = SPDMatrices(int(spec["n"]), equip=False)
+        space.equip_with_metric(cls.metric_class)
+        return space
+
+    def is_on(self, point, rtol):
+        """Whether a matrix is symmetric to relative `rtol` and positive definite."""
+        if np.max(np.abs(point - point.T)) > rtol * np.max(np.abs(point)):
+            return False
+        return bool(np.linalg.eigvalsh(_symmetric(point))[0] > 0)
+
+    def settle(self, point):
+        """Symmetric part."""
+        return _symmetric(point)
+
+    def to_tangent(self, vector, base_point):
+        """Symmetric part."""
+        return _symmetric(vector)
+
+    def log(self, point, base_point):
+        """Riemannian logarithm, made symmetric."""
+        return _symmetric(self.space.metric.log(point, base_point))
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport along the minimising geodesic, made symmetric."""
+        return _symmetric(super().transport(tangent_vec, base_point, end_point))
+
+
+class GuardedSPDAffine(_GuardedSPD):
+    """Affine-invariant metric <U, V>_X = tr(X^-1 U X^-1 V)."""
+
+    name = "SPDAffineInvariant"
+    metric_class = SPDAffineMetric
+    #: Non-positive; the smallest sectional curvature is -1/2.
+    curvature = (-0.5, 0.0)
+
+
+class GuardedSPDLogEuclidean(_GuardedSPD):
+    """Log-Euclidean metric: the Frobenius metric of matrix logarithms."""
+
+    name = "SPDLogEuclidean"
+    metric_class = SPDLogEuclideanMetric
+    curvature = (0.0, 0.0)
