@@ -1,7 +1,12 @@
 """Estimates on manifolds, with confidence regions, from locally private messages."""
 
-from geomstats_ldp.estimators import PrivatePCA
-from geomstats_ldp.inference import WaldRegion
+from geomstats_ldp.estimators import (
+    PrivateFrechetMean,
+    PrivateMEstimator,
+    PrivatePCA,
+    PrivateVMFLocation,
+)
+from geomstats_ldp.inference import SmoothFunctional, WaldRegion
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
 from geomstats_ldp.server import Server
@@ -11,10 +16,14 @@ __version__ = "0.1.0"
 __all__ = [
     "Message",
     "Participant",
+    "PrivateFrechetMean",
+    "PrivateMEstimator",
     "PrivatePCA",
+    "PrivateVMFLocation",
     "Protocol",
     "Query",
     "Server",
+    "SmoothFunctional",
     "Transcript",
     "WaldRegion",
 ]

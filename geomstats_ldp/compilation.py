@@ -9,10 +9,13 @@ source files of the package in their name, so any change compiles them anew, in 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from pathlib import Path
 
 from numba import njit
 from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import LDPWarning
 
 
 def _source_digest():
@@ -39,4 +42,9 @@ def cached_njit(function):
 
     # Numba names its cache files, and links machine code, by this.
     entry.__qualname__ = f"{function.__module__}.{function.__qualname__}.{_DIGEST[:16]}"
-    return njit(cache=True)(entry)
+    try:
+        return njit(cache=True)(entry)
+    except RuntimeError as error:
+        # Numba finds no folder to write to; everything works, but compiles in each process.
+        warnings.warn(f"compiled code cannot be cached: {error}", LDPWarning, stacklevel=2)
+        return njit(entry)

@@ -31,19 +31,30 @@ _TYPICAL_SCORE_VARIANCE = 0.25
 
 #: Relative finite-difference bias b (h / length)^2, and the largest h / length.
 _BIAS = 1.0
-_LARGEST_RADIUS = 0.4
+LARGEST_RADIUS = 0.4
 
 
 def _typical_score_variance(mechanism):
     return mechanism.noise_variance + _TYPICAL_SCORE_VARIANCE * mechanism.bound**2
 
 
-def default_gain(mechanism, hessian_bound, length, step_cap, preconditioner, n_participants=None):
-    """Gain between 2 / L_H and 2 / (typical Hessian), as the noise allows, with the paper's offset.
+def default_gain(
+    mechanism,
+    hessian_bound,
+    length,
+    region_radius,
+    preconditioner,
+    n_participants=None,
+    pairs_per_round=1,
+):
+    """Gain between 2 / L_H and 2 / (typical Hessian), as the noise allows, with an offset.
 
     Large gains forget the initial point and average well; but noise then drives the iterates far
     from the target, where the score bends. In the linear recursion their coordinates have
     variance C n^-a p Sigma / (2 H), with p the largest eigenvalue of the preconditioner.
+
+    The offset keeps the noise of the first update within the step cap, as in the paper, and the
+    first update itself short of the target under the typical Hessian, however many pairs share it.
 
     Parameters
     ----------
@@ -52,11 +63,12 @@ def default_gain(mechanism, hessian_bound, length, step_cap, preconditioner, n_p
         L_H.
     length : float
         Scale over which the score bends, see `default_radius`.
-    step_cap : float
-        Radius of the working region; the cap is the smaller of it and 0.75.
+    region_radius : float
+        Radius of the working region; the step cap is the smaller of it and 0.75.
     preconditioner : array, shape [dim, dim]
     n_participants : int, optional
         Planned number of participants.
+    pairs_per_round : int
 
     Returns
     -------
@@ -68,9 +80,13 @@ def default_gain(mechanism, hessian_bound, length, step_cap, preconditioner, n_p
     spread = mechanism.dim * largest * _typical_score_variance(mechanism) / (2 * hessian)
     allowed = _LARGEST_SPREAD * length**2 * planned**_GAIN_EXPONENT / spread
     constant = min(max(allowed, 2 / (hessian_bound * largest)), 2 / (hessian * largest))
-    step_cap = min(step_cap, _LARGEST_STEP)
+    step_cap = min(region_radius, _LARGEST_STEP)
+    answers = 2 * pairs_per_round
     noise_scale = largest * math.sqrt(mechanism.noise_variance)
-    offset = gain_offset(constant, _GAIN_EXPONENT, noise_scale, mechanism.dim, step_cap)
+    offset = max(
+        gain_offset(constant, _GAIN_EXPONENT, noise_scale, mechanism.dim, step_cap, answers),
+        (answers * constant * largest * hessian) ** (1 / _GAIN_EXPONENT) - answers,
+    )
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
 
 
@@ -106,7 +122,7 @@ def default_radius(mechanism, hessian_bound, length, n_participants=None):
     rule : RadiusRule
     """
     balanced = _balanced_radius(mechanism, hessian_bound, length)
-    maximum = _LARGEST_RADIUS * length
+    maximum = LARGEST_RADIUS * length
     if n_participants is not None:
         shrink = (n_participants / _REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT
         return RadiusRule.fixed(min(maximum, balanced * shrink))

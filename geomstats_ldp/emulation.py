@@ -72,7 +72,7 @@ def emulate_rounds(
 _compiled_emulate_rounds = cached_njit(emulate_rounds)
 
 
-def emulate(server, data, random_state=None, keep_messages=False, progress=False):
+def emulate(server, data, random_state=None, progress=False):
     """Feed a server the answers of one participant per row of `data`, in row order.
 
     Parameters
@@ -83,13 +83,8 @@ def emulate(server, data, random_state=None, keep_messages=False, progress=False
         Raw data; the rows are checked before the first message is made.
     random_state : None, int, numpy Generator or RandomState
         As for `Participant`; the draws are those of one `Participant` that answers row by row.
-    keep_messages : bool, default=False
     progress : bool, default=False
         Show a progress bar.
-
-    Returns
-    -------
-    messages : array, shape [n, *point_shape], or None
 
     Raises
     ------
@@ -111,10 +106,9 @@ def emulate(server, data, random_state=None, keep_messages=False, progress=False
         variates = protocol.randomiser.draw(len(rows), streams)
         messages = np.empty((len(rows), *protocol.geometry.shape))
         run(*parts, np.ascontiguousarray(rows), variates, messages)
-        if keep_messages:
+        if server.keeps_messages:
             kept.append(messages)
-    server.adopt(state)
-    return np.concatenate(kept) if keep_messages else None
+    server.adopt(state, kept)
 
 
 def _check_plan(server, n_rows):

@@ -37,6 +37,13 @@ def collect(protocol, data, seed, engine="auto"):
     return server, np.array(messages)
 
 
+def emulated(server, data, random_state=None):
+    """Emulate, and return the messages this has added to a server that keeps them."""
+    known = len(server.messages)
+    emulate(server, data, random_state)
+    return server.messages[known:]
+
+
 def assert_close_states(one, other, tolerance):
     np.testing.assert_array_equal(one.counts, other.counts)
     pairs = [(one.iterate, other.iterate), (one.average, other.average)]
@@ -51,8 +58,8 @@ def test_emulation_equals_the_interactive_loop(pca_protocol, pca_data, mechanism
     protocol = pca_protocol(**mechanism, **shape)
     data = pca_data(shape["n_participants"], seed=1)
     expected, wanted = collect(protocol, data, seed=7, engine=engine)
-    server = Server(protocol, engine)
-    messages = emulate(server, data, 7, keep_messages=True)
+    server = Server(protocol, engine, keep_messages=True)
+    messages = emulated(server, data, 7)
     # messages have the size of the noise, up to 20; engines differ by roundings of 1e-16
     np.testing.assert_allclose(messages, wanted, rtol=1e-12, atol=1e-12)
     assert_close_states(server.state, expected.state, 1e-12 * len(data))
@@ -63,8 +70,8 @@ def test_emulation_equals_the_interactive_loop(pca_protocol, pca_data, mechanism
 @pytest.mark.parametrize("shape", SHAPES[:3])
 def test_kept_messages_replay_to_the_same_state(pca_protocol, pca_data, shape):
     protocol = pca_protocol(**shape)
-    server, replayed = Server(protocol), Server(protocol)
-    messages = emulate(server, pca_data(shape["n_participants"]), 0, keep_messages=True)
+    server, replayed = Server(protocol, keep_messages=True), Server(protocol)
+    messages = emulated(server, pca_data(shape["n_participants"]), 0)
     replayed.replay(messages)
     # one projection to the tangent space of a vector that is tangent but for a rounding
     assert_close_states(replayed.state, server.state, 1e-13 * len(messages))
@@ -77,10 +84,10 @@ def test_results_do_not_depend_on_the_block_size(
 ):
     protocol = pca_protocol(**shape)
     data = pca_data(shape["n_participants"])
-    whole, pieced = Server(protocol), Server(protocol)
-    expected = emulate(whole, data, 3, keep_messages=True)
+    whole, pieced = (Server(protocol, keep_messages=True) for _ in range(2))
+    expected = emulated(whole, data, 3)
     monkeypatch.setattr(emulation, "_BLOCK", block)
-    messages = emulate(pieced, data, 3, keep_messages=True)
+    messages = emulated(pieced, data, 3)
     np.testing.assert_array_equal(messages, expected)
     assert same_state(pieced.state, whole.state)
 
@@ -89,8 +96,11 @@ def test_results_do_not_depend_on_the_block_size(
 def test_engines_agree(pca_protocol, pca_data, mechanism):
     n = 601
     protocol = pca_protocol(3, n_participants=n, **mechanism)
-    data, servers = pca_data(n, 3), [Server(protocol, e) for e in ("compiled", "geomstats")]
-    one, other = (emulate(server, data, 11, keep_messages=True) for server in servers)
+    data, servers = (
+        pca_data(n, 3),
+        [Server(protocol, engine, keep_messages=True) for engine in ("compiled", "geomstats")],
+    )
+    one, other = (emulated(server, data, 11) for server in servers)
     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)  # the design's requirement
     assert_close_states(servers[0].state, servers[1].state, 1e-9)
 
@@ -117,9 +127,9 @@ def test_a_huge_finite_datum_does_not_stop_the_collection(pca_protocol, pca_data
     data = pca_data(20)
     data[7] = [1.7e308, 1.7e308, -1.7e308]
     for engine in ("compiled", "geomstats"):
-        server = Server(pca_protocol(n_participants=20), engine)
+        server = Server(pca_protocol(n_participants=20), engine, keep_messages=True)
         with np.errstate(over="ignore"):
-            messages = emulate(server, data, 0, keep_messages=True)
+            messages = emulated(server, data, 0)
         assert np.isfinite(messages).all()
 
 
@@ -142,9 +152,9 @@ def test_emulation_continues_where_messages_ended(pca_protocol, pca_data):
     server.receive(Message(query.fingerprint, query.round, query.index, np.zeros(3)))
     with pytest.raises(ProtocolError, match="open round"):
         emulate(server, data[11:], 0)
-    again = Server(protocol)
+    again = Server(protocol, keep_messages=True)
     again.replay(rows)
-    messages = emulate(again, data[10:], 0, keep_messages=True)
+    messages = emulated(again, data[10:], 0)
     whole = Server(protocol)
     whole.replay(np.concatenate([rows, messages]))
     assert_close_states(again.state, whole.state, 1e-11)
@@ -152,12 +162,14 @@ def test_emulation_continues_where_messages_ended(pca_protocol, pca_data):
 
 def test_without_a_seed_nothing_repeats(pca_protocol, pca_data):
     protocol, data = pca_protocol(n_participants=10), pca_data(10)
-    one, other = (emulate(Server(protocol), data, keep_messages=True) for _ in range(2))
+    one, other = (emulated(Server(protocol, keep_messages=True), data) for _ in range(2))
     assert not np.isclose(one, other).all(axis=1).any()
 
 
 def test_messages_are_dropped_unless_asked_for(pca_protocol, pca_data):
-    assert emulate(Server(pca_protocol(n_participants=10)), pca_data(10), 0) is None
+    server = Server(pca_protocol(n_participants=10))
+    emulate(server, pca_data(10), 0)
+    assert server.messages is None
 
 
 def test_without_noise_the_estimate_nears_the_leading_direction(pca_protocol):

@@ -9,16 +9,15 @@ from geomstats.geometry.hypersphere import Hypersphere
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from geomstats_ldp.defaults import default_gain, default_radius
 from geomstats_ldp.estimators.base import BasePrivateEstimator
+from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import geodesic_ball, guard_space, orthonormal_basis
-from geomstats_ldp.losses import PCALoss
-from geomstats_ldp.mechanisms import make_mechanism
-from geomstats_ldp.protocol import InferenceRule, make_protocol
-from geomstats_ldp.protocol.protocol import check_preconditioner
+from geomstats_ldp.geometry import unit_vector
+from geomstats_ldp.losses import PCALoss, loss_from_spec
+from geomstats_ldp.protocol.checks import check_preconditioner
 
 
+@shared_docstring
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateEstimator):
     r"""Leading principal direction from one private message per participant.
 
@@ -32,12 +31,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     norm_bound : float, default=1.0
         Public bound B on the norm of a row, in the units of the data. Longer rows are scaled back
         to it by the participant, so the guarantee holds for any data.
-    epsilon : float, default=1.0
-        Privacy of each participant's message; ``inf`` for none.
-    delta : float, default=0.0
-        Zero for the pure mechanisms; in (0, 1) for ``mechanism="gaussian"``.
-    mechanism : {"privunit", "gaussian", "l2_ball"}, default="privunit"
-        Local randomiser.
+    {privacy}
     initial_point : array-like, shape [n_features], optional
         Public first guess and centre of the working region; it also fixes the sign. It is scaled
         to unit length. Default (1, ..., 1): a size direction.
@@ -48,27 +42,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         Public symmetric positive definite map of the update, as a matrix on the ambient space of
         which the block tangent at `initial_point` is used. The inverse of an earlier estimate of
         the Hessian is best. Default the identity.
-    n_participants : int, optional
-        Planned number of participants: it fixes the query radius, and with an odd number the last
-        participant gives an ordinary update. `fit` plans for the rows it is given, and uses this
-        number, if there is one, for the query radius only.
-    pairs_per_round : int, default=1
-        Query pairs that share one iterate.
     retraction : {"projection", "exponential"}, default="projection"
         How queries, updates and the region move along the sphere; "projection" normalises.
-    radius : RadiusRule, optional
-    gain : GainRule, optional
-    inference : InferenceRule, optional
-        Public rules in place of the defaults, which need no tuning.
-    engine : {"auto", "compiled", "geomstats"}, default="auto"
-        Whether the recursion runs compiled or calls geomstats; the results agree.
-    keep_transcript : bool, default=False
-        Keep every message, for `transcript_`.
-    verbose : bool, default=False
-        Show a progress bar in `fit`.
-    random_state : None, int, numpy Generator or RandomState, default=None
-        None takes the noise from the operating system, as privacy needs. A seed is for simulation:
-        whoever knows it can remove the noise.
+    {run}
 
     Attributes
     ----------
@@ -76,14 +52,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         Leading direction, a unit vector.
     components_ : array, shape [1, n_features]
         The same, in the shape of scikit-learn's PCA.
-    covariance_, hessian_, score_covariance_ : array, shape [n_features - 1, n_features - 1]
-        In coordinates of the public frame at `estimate_`.
-    n_participants_ : int
-        Participants whose message has entered the estimate.
-    diagnostics_ : dict
-        Counts, safeguards and the state of the regression.
-    protocol_, server_, transcript_
-        The public side of the run.
+    {fitted}
 
     Examples
     --------
@@ -111,9 +80,11 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         initial_point=None,
         region_radius=1.0,
         preconditioner=None,
+        retraction="projection",
         n_participants=None,
         pairs_per_round=1,
-        retraction="projection",
+        hessian=None,
+        hessian_prior=None,
         radius=None,
         gain=None,
         inference=None,
@@ -122,94 +93,61 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         verbose=False,
         random_state=None,
     ):
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            initial_point=initial_point,
+            region_radius=region_radius,
+            preconditioner=preconditioner,
+            retraction=retraction,
+            n_participants=n_participants,
+            pairs_per_round=pairs_per_round,
+            hessian=hessian,
+            hessian_prior=hessian_prior,
+            radius=radius,
+            gain=gain,
+            inference=inference,
+            engine=engine,
+            keep_transcript=keep_transcript,
+            verbose=verbose,
+            random_state=random_state,
+        )
         self.norm_bound = norm_bound
-        self.epsilon = epsilon
-        self.delta = delta
-        self.mechanism = mechanism
-        self.initial_point = initial_point
-        self.region_radius = region_radius
-        self.preconditioner = preconditioner
-        self.n_participants = n_participants
-        self.pairs_per_round = pairs_per_round
-        self.retraction = retraction
-        self.radius = radius
-        self.gain = gain
-        self.inference = inference
-        self.engine = engine
-        self.keep_transcript = keep_transcript
-        self.verbose = verbose
-        self.random_state = random_state
 
     # ---------------------------------------------------------------- protocol
 
     def _known_width(self):
         return None if self.initial_point is None else np.size(self.initial_point)
 
-    def _make_protocol(self, n_features, n_participants):
-        if n_features < 2:
-            raise ProtocolError(f"n_features must be at least 2; got {n_features}")
-        space = Hypersphere(dim=n_features - 1)
-        loss = PCALoss(norm_bound=self.norm_bound)
-        hessian_bound = loss.hessian_bound(None, None)
-        mechanism = make_mechanism(
-            self.mechanism,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            dim=space.dim,
-            bound=loss.score_bound(None, None),
-        )
-        region = geodesic_ball(self._unit_initial_point(n_features), self.region_radius)
-        planned = self.n_participants if self.n_participants is not None else n_participants
-        length = min(region.radius, 1.0)
-        radius = self.radius or default_radius(mechanism, hessian_bound, length, planned)
-        self._check_reach(region.radius, radius.maximum)
-        preconditioner = self._tangent_preconditioner(space, region.center)
-        gain = self.gain or default_gain(
-            mechanism, hessian_bound, length, region.radius, preconditioner, planned
-        )
-        return make_protocol(
-            space,
-            loss,
-            mechanism,
-            region,
-            radius=radius,
-            gain=gain,
-            inference=self.inference or InferenceRule(),
-            retraction=self.retraction,
-            preconditioner=preconditioner,
-            pairs_per_round=self.pairs_per_round,
-            n_participants=n_participants,
-        )
+    def _make_space(self, width):
+        if width < 2:
+            raise ProtocolError(f"n_features must be at least 2; got {width}")
+        return Hypersphere(dim=width - 1)
 
-    def _unit_initial_point(self, n_features):
-        point = np.ones(n_features) if self.initial_point is None else self.initial_point
-        point = np.array(point, dtype=float)
-        if point.shape != (n_features,) or not np.isfinite(point).all() or not point.any():
-            raise ProtocolError(
-                f"initial_point must be a finite non-zero vector of length {n_features}; "
-                f"got {self.initial_point!r}"
-            )
-        return point / np.linalg.norm(point)
+    def _make_center(self, space):
+        return unit_vector(self.initial_point, space.dim + 1)
 
-    @staticmethod
-    def _check_reach(region_radius, query_radius):
-        if not region_radius + query_radius < math.pi / 2:
+    def _make_loss(self, space, center):
+        return PCALoss(norm_bound=self.norm_bound)
+
+    def _check_query_region(self, query_region):
+        if not query_region.radius < math.pi / 2:
             raise ProtocolError(
                 "region_radius plus the query radius must stay under pi/2, where u and -u cannot "
-                f"be told apart; got {region_radius:.4g} + {query_radius:.4g}"
+                f"be told apart; got {query_region.radius:.4g} in all"
             )
 
-    def _tangent_preconditioner(self, space, center):
+    def _make_preconditioner(self, geometry):
         if self.preconditioner is None:
-            return np.eye(space.dim)
+            return np.eye(geometry.dim)
         matrix = np.array(self.preconditioner, dtype=float)
-        if matrix.shape != (space.dim + 1, space.dim + 1):
+        if matrix.shape != (geometry.dim + 1, geometry.dim + 1):
             raise ProtocolError(
-                f"preconditioner must have shape {(space.dim + 1, space.dim + 1)}; "
+                f"preconditioner must have shape {(geometry.dim + 1, geometry.dim + 1)}; "
                 f"got {matrix.shape}"
             )
-        basis = orthonormal_basis(guard_space(space), center)
-        return check_preconditioner(basis @ matrix @ basis.T, space.dim)
+        return check_preconditioner(geometry.basis @ matrix @ geometry.basis.T, geometry.dim)
 
     # ---------------------------------------------------------------- scikit-learn
 
@@ -253,5 +191,5 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        geometry, loss = self.protocol_.geometry, PCALoss(norm_bound=self.norm_bound)
+        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss)
         return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))

@@ -1,15 +1,25 @@
 """Geometry: the door to geomstats, public frames, retractions and working regions."""
 
+from geomstats_ldp.geometry.coordinates import UserCoordinates
+from geomstats_ldp.geometry.directions import unit_vector
 from geomstats_ldp.geometry.frames import orthonormal_basis
 from geomstats_ldp.geometry.geometry import Geometry
-from geomstats_ldp.geometry.regions import GeodesicBall, geodesic_ball, spherical_cap
+from geomstats_ldp.geometry.regions import (
+    GeodesicBall,
+    geodesic_ball,
+    region_of_queries,
+    spherical_cap,
+)
 from geomstats_ldp.geometry.spaces import guard_space
 
 __all__ = [
     "GeodesicBall",
     "Geometry",
+    "UserCoordinates",
     "geodesic_ball",
     "guard_space",
     "orthonormal_basis",
+    "region_of_queries",
     "spherical_cap",
+    "unit_vector",
 ]

@@ -73,6 +73,23 @@ def region_from_spec(spec):
     return geodesic_ball(spec["center"], spec["radius"])
 
 
+def region_of_queries(geometry, region, query_radius):
+    """Ball K_q that holds every query made from an iterate in the working region.
+
+    Raises
+    ------
+    ProtocolError
+        If it reaches the cut locus of its centre.
+    """
+    reach = float(region.radius + geometry.retracted_distance(query_radius))
+    if not reach < geometry.guard.injectivity_radius:
+        raise ProtocolError(
+            "region radius plus the query radius must stay under the injectivity radius "
+            f"{geometry.guard.injectivity_radius:.6g}; got {reach:.6g}"
+        )
+    return GeodesicBall(region.center, reach)
+
+
 @register_jitable
 def project(geometry, region, point, tangent, out):
     """Metric projection onto the ball, along the geodesic to its centre.
@@ -80,7 +97,8 @@ def project(geometry, region, point, tangent, out):
     `tangent` is scratch. Returns whether the point was outside. Runs in both engines.
     """
     distance = dispatch.dist(geometry, point, region.center)
-    if distance <= region.radius:
+    # A rounding over the edge is no reason to move, or the engines would count differently.
+    if distance <= region.radius + 1e-12:
         out[...] = point
         return False
     dispatch.log(geometry, point, region.center, tangent)

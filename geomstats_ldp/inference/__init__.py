@@ -1,6 +1,13 @@
-"""Inference: from a state to a covariance and a confidence region."""
+"""Inference: from a state to a covariance, a confidence region and smooth functionals."""
 
+from geomstats_ldp.inference.functional import SmoothFunctional, smooth_functional
 from geomstats_ldp.inference.sandwich import SandwichEstimate, estimate_sandwich
 from geomstats_ldp.inference.wald import WaldRegion
 
-__all__ = ["SandwichEstimate", "WaldRegion", "estimate_sandwich"]
+__all__ = [
+    "SandwichEstimate",
+    "SmoothFunctional",
+    "WaldRegion",
+    "estimate_sandwich",
+    "smooth_functional",
+]

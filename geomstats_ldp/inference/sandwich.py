@@ -30,8 +30,9 @@ class PairRegression:
     gram : array, shape [dim, dim]
         Q = sum X X^T, without the ridge.
     ridge : float
+        The weight of a prior included.
     slope : array, shape [dim, dim]
-        B = A (Q + ridge I)^-1.
+        B = A (Q + ridge I)^-1, or its pull towards a prior.
     hessian : array, shape [dim, dim]
         Symmetric part of the slope.
     score_covariance : array, shape [dim, dim]
@@ -109,9 +110,26 @@ def fit_regression(sums, directions, rule, n_participants):
     cross = slope @ sums.dx.T
     residual = sums.dd - n_pairs * np.outer(mean, mean) - cross - cross.T
     residual += slope @ gram @ slope.T
+    score_covariance = 2 * residual / degrees
+    if rule.prior_hessian is not None:
+        weight = prior_weight(score_covariance, rule.prior_sd)
+        ridge = ridge + weight
+        pulled = sums.dx + weight * np.array(rule.prior_hessian)
+        slope = pulled @ np.linalg.inv(gram + ridge * np.eye(dim))
     return PairRegression(
-        n_pairs, gram, float(ridge), slope, (slope + slope.T) / 2, 2 * residual / degrees
+        n_pairs, gram, float(ridge), slope, (slope + slope.T) / 2, score_covariance
     )
+
+
+def prior_weight(score_covariance, prior_sd):
+    """Ridge weight v / sd^2 of a public prior.
+
+    With noise of variance v = tr(Sigma) / (2d) in each coordinate of D, minimising
+    |D - BX|^2 / v + |B - H0|^2 / sd^2 gives B = (A + (v/sd^2) H0) (Q + (v/sd^2) I)^-1, the
+    posterior mean under independent normal entries. Its weight does not grow with n, so the prior
+    is forgotten.
+    """
+    return float(np.trace(score_covariance)) / (2 * len(score_covariance)) / prior_sd**2
 
 
 def shrink_hessian(regression):
@@ -206,7 +224,8 @@ def estimate_sandwich(state, protocol):
     sums = window(state.sums, int(state.counts[N_PAIRS]), len(directions))
     regression = fit_regression(sums, directions, rule, n_participants)
     bound = protocol.hessian_bound
-    unclipped = shrink_hessian(regression) if rule.hessian == "shrunk" else regression.hessian
+    shrink = rule.hessian == "shrunk" and rule.prior_hessian is None
+    unclipped = shrink_hessian(regression) if shrink else regression.hessian
     raw = np.linalg.eigvalsh(unclipped)
     floor = hessian_floor(raw, rule, bound, n_participants)
     hessian = clip_eigenvalues(unclipped, floor, bound)

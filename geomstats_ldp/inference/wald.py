@@ -31,6 +31,9 @@ class WaldRegion:
         Nominal coverage.
     region : GeodesicBall
         Working region K_s.
+    coordinates : Coordinates, optional
+        Coordinates of the user, where they differ from those of `geometry`: points go in and out
+        in these. `center` is given in those of `geometry`.
 
     Attributes
     ----------
@@ -45,11 +48,21 @@ class WaldRegion:
         False when the ellipsoid reaches the edge of the working region.
     """
 
-    def __init__(self, geometry: Geometry, center, covariance, level, region: GeodesicBall):
+    def __init__(
+        self,
+        geometry: Geometry,
+        center,
+        covariance,
+        level,
+        region: GeodesicBall,
+        coordinates=None,
+    ):
         if not 0 < level < 1:
             raise ValueError(f"level must lie in (0, 1); got {level}")
         self.geometry = geometry
-        self.center = np.asarray(center)
+        self._outer = coordinates
+        self._inner_center = np.asarray(center)
+        self.center = self._from_inner(self._inner_center)
         self.covariance = np.asarray(covariance)
         self.level = float(level)
         self.region = region
@@ -60,16 +73,25 @@ class WaldRegion:
         self.semi_axes = vectors.T[::-1]
         self._root = vectors * np.sqrt(values)
 
+    def _from_inner(self, points):
+        return points if self._outer is None else self._outer.from_internal(points)
+
+    def _to_inner(self, points):
+        points = np.asarray(points, dtype=float)
+        shape = np.shape(self.center)
+        if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
+            raise ValueError(f"points must have shape [..., {shape}]; got {points.shape}")
+        return points if self._outer is None else self._outer.to_internal(points)
+
     # ---------------------------------------------------------------- statistic
 
     def coordinates(self, points):
         """Frame coordinates V(x) of points, shape [..., dim]; NaN out of the retraction's range."""
-        points = np.asarray(points, dtype=float)
-        shape = self.geometry.shape
-        if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
-            raise ValueError(f"points must have shape [..., {shape}]; got {points.shape}")
-        tangent_vec = self.geometry.inverse_retract(points, self.center)
-        return self.geometry.lower(tangent_vec, self.center)
+        return self._frame_coordinates(self._to_inner(points))
+
+    def _frame_coordinates(self, points):
+        tangent_vec = self.geometry.inverse_retract(points, self._inner_center)
+        return self.geometry.lower(tangent_vec, self._inner_center)
 
     def statistic(self, points):
         """Wald statistic of points, shape [...]; infinite out of the retraction's range."""
@@ -85,7 +107,7 @@ class WaldRegion:
     def contains(self, points):
         """Whether points, shape [..., *point_shape], lie in the region."""
         inside = self.statistic(points) <= self.threshold
-        return inside & self.region.contains(self.geometry, np.asarray(points, dtype=float))
+        return inside & self.region.contains(self.geometry, self._to_inner(points))
 
     # ---------------------------------------------------------------- size and shape
 
@@ -101,8 +123,8 @@ class WaldRegion:
             return False
         ends = np.concatenate([self.semi_axes, -self.semi_axes])
         ends = ends * np.tile(self.semi_axis_lengths, 2)[:, None]
-        probes = np.concatenate([self._retract(ends), self.boundary(_N_PROBES)])
-        return bool(np.all(self.region.contains(self.geometry, probes)))
+        coords = np.concatenate([ends, self._boundary_coordinates(_N_PROBES)])
+        return bool(np.all(self.region.contains(self.geometry, self._retract(coords))))
 
     def boundary(self, n_points=100):
         """Points of the boundary ellipsoid, before the restriction to the working region.
@@ -117,8 +139,11 @@ class WaldRegion:
         points : array, shape [n_points, *point_shape]
             In order along the curve when dim is 2, spread evenly otherwise.
         """
-        directions = _unit_directions(self.dim, int(n_points))
-        return self._retract(math.sqrt(self.threshold) * directions @ self._root.T)
+        return self._from_inner(self._retract(self._boundary_coordinates(int(n_points))))
+
+    def _boundary_coordinates(self, n_points):
+        directions = _unit_directions(self.dim, n_points)
+        return math.sqrt(self.threshold) * directions @ self._root.T
 
     def marginal_intervals(self):
         """Intervals of the single frame coordinates at the nominal level, shape [dim, 2].
@@ -129,7 +154,8 @@ class WaldRegion:
         return np.stack([-half, half], axis=-1)
 
     def _retract(self, coords):
-        return self.geometry.retract(self.geometry.lift(coords, self.center), self.center)
+        tangent_vec = self.geometry.lift(coords, self._inner_center)
+        return self.geometry.retract(tangent_vec, self._inner_center)
 
     # ---------------------------------------------------------------- display
 

@@ -9,6 +9,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
 
 
@@ -46,12 +47,7 @@ class PCALoss(Loss):
 
     def clip(self, geometry, data):
         """Scale rows longer than `norm_bound` back to it."""
-        # Dividing by the largest entry first keeps the square of a huge one finite.
-        unit = np.maximum(np.max(np.abs(data), axis=-1, keepdims=True), self.norm_bound)
-        scaled = data / unit
-        length = np.linalg.norm(scaled, axis=-1, keepdims=True)
-        is_long = length > self.norm_bound / unit
-        return np.where(is_long, scaled * (self.norm_bound / np.where(is_long, length, 1.0)), data)
+        return clip_to_norm(data, self.norm_bound)
 
     def value(self, geometry, point, data):
         """Loss of each datum, shape [...]; see `Loss.value`."""

@@ -261,6 +261,10 @@ class Mechanism(ABC):
     def twin(self):
         """Return the NamedTuple of public numbers that the compiled kernel consumes."""
 
+    def in_support(self, released, rtol=0.0):
+        """Whether one message, shape=[dim], could have been released, up to relative rounding."""
+        return bool(np.linalg.norm(released) <= self.support_radius * (1.0 + rtol))
+
     def release(self, vectors, variates):
         """Randomise vectors with given variates; deterministic.
 

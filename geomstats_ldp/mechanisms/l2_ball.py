@@ -158,6 +158,11 @@ class L2Ball(Mechanism):
         gap = np.abs(np.linalg.norm(released, axis=-1) / self.radius - 1.0)
         return np.where(gap <= SPHERE_TOLERANCE, log_density, -np.inf)
 
+    def in_support(self, released, rtol=0.0):
+        """Whether one message, shape=[dim], lies on the sphere, up to relative rounding."""
+        excess = abs(float(np.linalg.norm(released)) - self.support_radius)
+        return excess <= rtol * self.support_radius
+
     def twin(self):
         """Return the `L2BallTwin`."""
         near_probability = 1.0 / (1.0 + math.exp(-self.epsilon))

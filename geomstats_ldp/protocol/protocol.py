@@ -10,16 +10,34 @@ from functools import cached_property
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import GeodesicBall, Geometry
+from geomstats_ldp.geometry import GeodesicBall, Geometry, region_of_queries
 from geomstats_ldp.geometry.regions import region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import mechanism_from_spec
+from geomstats_ldp.protocol.checks import (
+    check_count,
+    check_hessian_bound,
+    check_preconditioner,
+    check_protocol,
+)
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
 from geomstats_ldp.serialization import canonical_json, decode
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 1
+
+
+class _Record(dict):
+    """Plain record that cannot be changed."""
+
+    def _refuse(self, *args, **kwargs):
+        raise TypeError("a protocol is frozen; make a new one with dataclasses.replace")
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
+
+    def __reduce__(self):
+        return _Record, (dict(self),)
 
 
 def _nested_tuple(array):
@@ -75,6 +93,11 @@ class Protocol:
     hessian_bound: float
     pairs_per_round: int = 1
     n_participants: int | None = None
+
+    def __post_init__(self):
+        """Freeze the records."""
+        for name in ("space", "loss", "mechanism", "region"):
+            object.__setattr__(self, name, _Record(getattr(self, name)))
 
     # ---------------------------------------------------------------- objects
 
@@ -148,9 +171,11 @@ class Protocol:
             record["radius"] = RadiusRule(**record["radius"])
             record["gain"] = GainRule(**record["gain"])
             record["inference"] = InferenceRule(**record["inference"])
-            return cls(**record)
+            protocol = cls(**record)
+            check_protocol(protocol)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProtocolError(f"text is not a protocol of format {_FORMAT}: {error}") from error
+        return protocol
 
     @cached_property
     def fingerprint(self):
@@ -224,29 +249,26 @@ def make_protocol(
     """
     center = region.center
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
-    if mechanism.dim != geometry.dim:
-        raise ProtocolError(
-            f"mechanism must have the dimension of the space, {geometry.dim}; got {mechanism.dim}"
-        )
+    center = geometry.check_point(center, "center of the region")
     loss.check_space(geometry.guard)
-    query_region = region_of_queries(geometry, region, radius)
+    query_region = region_of_queries(geometry, region, radius.maximum)
     bound = loss.score_bound(geometry, query_region)
     if mechanism.bound < bound * (1 - 1e-12):
         raise ProtocolError(
             f"mechanism bound must be at least the score bound {bound}; got {mechanism.bound}"
         )
+    if hessian_bound is None:
+        hessian_bound = loss.hessian_bound(geometry, query_region)
     initial_point = geometry.check_point(
         center if initial_point is None else initial_point, "initial_point"
     )
-    if not region.contains(geometry, initial_point):
-        raise ProtocolError("initial_point must lie in the working region")
     dim = geometry.dim
     directions = coordinate_cycle(dim) if directions is None else directions
-    return Protocol(
+    protocol = Protocol(
         space=space_to_spec(space),
         loss=loss.to_spec(),
         mechanism=mechanism.to_spec(),
-        region=region.to_spec() | {"center": _nested_tuple(geometry.check_point(center))},
+        region=region.to_spec() | {"center": _nested_tuple(center)},
         retraction=retraction,
         reference=_nested_tuple(geometry.reference),
         basis=_nested_tuple(geometry.basis),
@@ -256,63 +278,11 @@ def make_protocol(
         radius=radius,
         gain=gain,
         inference=InferenceRule() if inference is None else inference,
-        hessian_bound=_check_hessian_bound(loss, geometry, query_region, hessian_bound),
-        pairs_per_round=_check_count("pairs_per_round", pairs_per_round),
+        hessian_bound=check_hessian_bound(hessian_bound),
+        pairs_per_round=check_count("pairs_per_round", pairs_per_round),
         n_participants=(
-            None if n_participants is None else _check_count("n_participants", n_participants)
+            None if n_participants is None else check_count("n_participants", n_participants)
         ),
     )
-
-
-def region_of_queries(geometry, region, radius):
-    """Ball K_q that holds every query made from an iterate in the working region.
-
-    Raises
-    ------
-    ProtocolError
-        If it reaches the cut locus of its centre.
-    """
-    reach = float(region.radius + geometry.retracted_distance(radius.maximum))
-    if not reach < geometry.guard.injectivity_radius:
-        raise ProtocolError(
-            "region radius plus the query radius must stay under the injectivity radius "
-            f"{geometry.guard.injectivity_radius:.6g}; got {reach:.6g}"
-        )
-    return GeodesicBall(region.center, reach)
-
-
-def _check_hessian_bound(loss, geometry, query_region, hessian_bound):
-    bound = float(
-        loss.hessian_bound(geometry, query_region) if hessian_bound is None else hessian_bound
-    )
-    if not (np.isfinite(bound) and bound > 0):
-        raise ProtocolError(f"hessian_bound must be positive and finite; got {bound}")
-    return bound
-
-
-def _check_count(name, value):
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ProtocolError(f"{name} must be a positive integer; got {value!r}")
-    return int(value)
-
-
-def check_preconditioner(preconditioner, dim):
-    """Return a preconditioner as a matrix, shape [dim, dim]; None is the identity.
-
-    Raises
-    ------
-    ProtocolError
-        Unless it is finite, symmetric and positive definite.
-    """
-    if preconditioner is None:
-        return np.eye(dim)
-    preconditioner = np.array(preconditioner, dtype=float)
-    if preconditioner.shape != (dim, dim) or not np.isfinite(preconditioner).all():
-        raise ProtocolError(
-            f"preconditioner must be a finite matrix of shape {(dim, dim)}; "
-            f"got shape {preconditioner.shape}"
-        )
-    symmetric = np.allclose(preconditioner, preconditioner.T, rtol=1e-10)
-    if not symmetric or np.linalg.eigvalsh(preconditioner)[0] <= 0:
-        raise ProtocolError("preconditioner must be symmetric positive definite")
-    return preconditioner
+    check_protocol(protocol)
+    return protocol

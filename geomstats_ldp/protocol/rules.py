@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, fields
 
+import numpy as np
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
 
@@ -126,6 +128,11 @@ class InferenceRule(_Rule):
         Whether to add the variance that the gains leave at a finite horizon.
     divisor : {"regression", "pairs"}
         Residual covariance with divisor L - d - 1, or L.
+    prior_hessian : nested tuple, shape [dim, dim], optional
+        Public prior of the Hessian in frame coordinates, towards which the regression is ridged.
+        It takes the place of shrinkage.
+    prior_sd : float, optional
+        Standard deviation of an entry of the Hessian about its prior, in units of the Hessian.
     """
 
     hessian: str = "shrunk"
@@ -139,6 +146,8 @@ class InferenceRule(_Rule):
     guard_power: float = 2.0
     horizon: bool = True
     divisor: str = "regression"
+    prior_hessian: tuple | None = None
+    prior_sd: float | None = None
 
     def __post_init__(self):
         for name in ("ridge", "hessian_unit", "covariance_unit", "guard", "guard_cap"):
@@ -149,7 +158,29 @@ class InferenceRule(_Rule):
             raise ProtocolError(f"hessian must be one of {HESSIANS}; got {self.hessian!r}")
         if self.divisor not in DIVISORS:
             raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")
+        self._check_prior()
         self._settle()
+
+    def check_dimension(self, dim):
+        """Raise ProtocolError if the prior is of another dimension."""
+        if self.prior_hessian is not None and len(self.prior_hessian) != dim:
+            raise ProtocolError(
+                f"prior_hessian must have shape {(dim, dim)}; got {np.shape(self.prior_hessian)}"
+            )
+
+    def _check_prior(self):
+        if (self.prior_hessian is None) != (self.prior_sd is None):
+            raise ProtocolError("prior_hessian and prior_sd must be given together")
+        if self.prior_hessian is None:
+            return
+        prior = np.array(self.prior_hessian, dtype=float)
+        square = prior.ndim == 2 and prior.shape[0] == prior.shape[1]
+        if not square or not np.isfinite(prior).all() or not np.allclose(prior, prior.T):
+            raise ProtocolError(
+                f"prior_hessian must be a finite symmetric matrix; got {self.prior_hessian!r}"
+            )
+        object.__setattr__(self, "prior_hessian", tuple(map(tuple, prior.tolist())))
+        object.__setattr__(self, "prior_sd", _positive("prior_sd", self.prior_sd))
 
     @classmethod
     def paper(cls, *, guard=0.0, guard_cap=0.35):

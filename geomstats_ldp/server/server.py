@@ -30,6 +30,9 @@ from geomstats_ldp.server.recursion import (
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
 
+#: Entries of messages up to here can be squared and summed without overflow.
+_LARGEST_ENTRY = 1e120
+
 
 class Server:
     """Interactive collection: open queries out, private messages in.
@@ -38,6 +41,8 @@ class Server:
     ----------
     protocol : Protocol
     engine : {"auto", "compiled", "geomstats"}, default="auto"
+    keep_messages : bool, default=False
+        Keep the messages of all complete rounds, for `messages`.
 
     Attributes
     ----------
@@ -47,7 +52,7 @@ class Server:
         Messages received for the open round, by their index in it.
     """
 
-    def __init__(self, protocol, engine="auto"):
+    def __init__(self, protocol, engine="auto", keep_messages=False):
         geometry = protocol.geometry
         self.protocol = protocol
         self.engine = make_engine(engine, geometry)
@@ -55,15 +60,17 @@ class Server:
         self.pending = {}
         self.scratch = make_scratch(geometry.shape, geometry.dim, protocol.pairs_per_round)
         self._round_is_open = False
+        self._kept = [] if keep_messages else None
 
     def __getstate__(self):
         # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
         kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
-        return kept | {"engine": self.engine.name}
+        return kept | {"engine": self.engine.name, "messages": self._kept}
 
     def __setstate__(self, kept):
         self.__init__(kept["protocol"], kept["engine"])
         self.state, self.pending = kept["state"], kept["pending"]
+        self._kept = kept["messages"]
 
     # ---------------------------------------------------------------- clock
 
@@ -95,6 +102,18 @@ class Server:
             return full
         left = max(planned - self.n_participants, 0)
         return min(full, left if left == 1 else left - left % 2)
+
+    @property
+    def keeps_messages(self):
+        """Whether `messages` are kept."""
+        return self._kept is not None
+
+    @property
+    def messages(self):
+        """Messages of all complete rounds in the order of their queries, or None if not kept."""
+        if self._kept is None:
+            return None
+        return np.concatenate([np.empty((0, *self.protocol.geometry.shape)), *self._kept])
 
     # ---------------------------------------------------------------- queries
 
@@ -154,17 +173,18 @@ class Server:
     def _check(self, message, accepted, size):
         if not isinstance(message, Message):
             raise MessageError(f"messages must be Message objects; got {type(message).__name__}")
-        if message.fingerprint != self.protocol.fingerprint:
+        known = isinstance(message.fingerprint, str)
+        if not known or message.fingerprint != self.protocol.fingerprint:
             raise ForeignMessageError(
                 f"message belongs to protocol {str(message.fingerprint)[:12]}, "
                 f"this server to {self.protocol.fingerprint[:12]}"
             )
-        if message.round != self.round or size == 0:
+        if not _is_integer(message.round, range(self.round, self.round + 1)) or size == 0:
             raise StaleMessageError(
                 f"message answers round {message.round}; "
                 + (f"round {self.round} is open" if size else "the collection is complete")
             )
-        if not isinstance(message.index, Integral) or message.index not in range(size):
+        if not _is_integer(message.index, range(size)):
             raise InvalidMessageError(
                 f"message index must be in [0, {size}); got {message.index!r}"
             )
@@ -188,23 +208,28 @@ class Server:
         vector = vector.astype(float)
         if not np.isfinite(vector).all():
             raise InvalidMessageError("tangent_vec must be finite; it contains NaN or inf")
+        if np.max(np.abs(vector)) > _LARGEST_ENTRY:
+            raise InvalidMessageError(
+                f"tangent_vec must have entries of at most {_LARGEST_ENTRY:g}, so that they can "
+                f"be squared; got {np.max(np.abs(vector)):.3g}"
+            )
         size = float(np.linalg.norm(vector))
         normal = float(np.linalg.norm(vector - geometry.to_tangent(vector, point)))
-        if normal > _ROUNDING * max(size, 1e-300):
+        if normal > _ROUNDING * size:
             raise InvalidMessageError(
                 f"tangent_vec must be tangent at its query; {normal:.3g} of its length "
                 f"{size:.3g} is normal"
             )
-        support = self.protocol.randomiser.support_radius
-        length = float(geometry.norm(vector, point))
-        if length > support * (1 + _ROUNDING):
+        randomiser = self.protocol.randomiser
+        coords = geometry.lower(vector, point)
+        if not randomiser.in_support(coords, _ROUNDING):
             raise InvalidMessageError(
-                f"tangent_vec must have norm at most {support:.6g}, the support of the "
-                f"mechanism; got {length:.6g}"
+                f"tangent_vec must lie in the support of the mechanism {randomiser!r}, of radius "
+                f"{randomiser.support_radius:.6g}; got norm {np.linalg.norm(coords):.6g}"
             )
         return vector
 
-    def replay(self, vectors):
+    def replay(self, vectors, extend=False):
         """Take many answers at once: row i answers the i-th query of the schedule from here on.
 
         Parameters
@@ -212,6 +237,9 @@ class Server:
         vectors : array, shape [n, *point_shape]
             They are projected to the tangent space of their query, which is public
             post-processing. Rows that do not fill a round wait for the next call.
+        extend : bool, default=False
+            Open the end of a collection whose plan is complete: later messages carry a new
+            fingerprint, and messages kept so far, which belong to the old protocol, are let go.
 
         Raises
         ------
@@ -219,15 +247,18 @@ class Server:
             If the shape is wrong, an entry is not finite, or more rows come than participants
             are planned; the state is what it was before the call.
         """
-        vectors = self._check_batch(vectors)
-        before = self.state, self.pending
+        before = self.protocol, self.state, self.pending, self._kept and list(self._kept)
         try:
+            if extend and self.round_size() == 0:
+                self.protocol, self._kept = replace(self.protocol, n_participants=None), None
+            vectors = self._check_batch(vectors)
             self.state = copy_state(self.state)
             position = 0
             while self.round_size() > 0 and position < len(vectors):
                 position += self._replay_step(vectors[position:])
+            _check_finite(self.state)
         except BaseException:
-            self.state, self.pending = before
+            self.protocol, self.state, self.pending, self._kept = before
             self._round_is_open = False
             raise
 
@@ -263,6 +294,7 @@ class Server:
                 self.scratch,
                 vectors[:used],
             )
+            self._keep(vectors[:used].copy())
             return used
         self._open(size)
         free = [index for index in range(size) if index not in self.pending]
@@ -292,17 +324,27 @@ class Server:
             self.engine.close_single(*common, vectors[0])
         else:
             self.engine.close_round(*common, vectors, len(vectors) // 2)
+        _check_finite(state)
         self.state = state
+        self._keep(vectors)
         self._round_is_open = False
 
-    def extend(self):
-        """Open the end of a completed collection; later messages carry a new fingerprint."""
-        self.protocol = replace(self.protocol, n_participants=None)
-        self._round_is_open = False
+    def _keep(self, messages):
+        if self._kept is not None:
+            self._kept.append(messages)
 
-    def adopt(self, state):
-        """Continue from a state that the recursion has brought forward elsewhere."""
+    def adopt(self, state, messages=()):
+        """Continue from a state that the recursion has brought forward elsewhere.
+
+        Parameters
+        ----------
+        state : State
+        messages : sequence of array, shape [n, *point_shape]
+            What led to it, block by block; needed by a server that keeps messages.
+        """
         self.state = state
+        if self._kept is not None:
+            self._kept.extend(messages)
         self.pending = {}
         self._round_is_open = False
 
@@ -337,3 +379,16 @@ class Server:
             server.state = State(file["iterate"], file["average"], file["counts"], sums)
             server.pending = dict(zip(file["pending_index"].tolist(), file["pending_vectors"]))
         return server
+
+
+def _check_finite(state):
+    """Refuse messages so large that their sums overflow."""
+    for array in (state.iterate, state.average, *state.sums):
+        if not np.isfinite(array).all():
+            raise InvalidMessageError(
+                "messages must be small enough for their squares to be finite"
+            )
+
+
+def _is_integer(value, allowed):
+    return isinstance(value, Integral) and value in allowed

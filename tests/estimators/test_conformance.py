@@ -2,9 +2,17 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from geomstats_ldp import PrivatePCA
+from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation
+
+ESTIMATORS = [
+    PrivatePCA(),
+    PrivatePCA(epsilon=float("inf"), engine="geomstats"),
+    PrivateFrechetMean(),
+    PrivateFrechetMean(loss="pseudo_huber", scale=0.5),
+    PrivateVMFLocation(),
+]
 
 
-@parametrize_with_checks([PrivatePCA(), PrivatePCA(epsilon=float("inf"), engine="geomstats")])
+@parametrize_with_checks(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
     check(estimator)

@@ -5,15 +5,31 @@ import math
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
+from geomstats.geometry.grassmannian import Grassmannian
+from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
-from geomstats.geometry.spd_matrices import SPDMatrices
+from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric, SPDMatrices
+from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 
 from geomstats_ldp.exceptions import CutLocusError, ProtocolError
 from geomstats_ldp.geometry import Geometry
-from geomstats_ldp.geometry.spaces import euclidean, sphere
+from geomstats_ldp.geometry.spaces import (
+    euclidean,
+    hyperboloid,
+    spd_affine,
+    spd_log_euclidean,
+    sphere,
+)
 
 # Orthonormality and inverses: some ten roundings of numbers of size one.
 ROUNDING = 1e-12
+
+
+def log_euclidean(size):
+    space = SPDMatrices(size, equip=False)
+    space.equip_with_metric(SPDLogEuclideanMetric)
+    return space
+
 
 SPACES = {
     "sphere1": Hypersphere(dim=1),
@@ -22,12 +38,30 @@ SPACES = {
     "sphere9": Hypersphere(dim=9),
     "euclidean": Euclidean(dim=3),
     "spd": SPDMatrices(2),
+    "spd3": SPDMatrices(3),
+    "log_euclidean2": log_euclidean(2),
+    "log_euclidean3": log_euclidean(3),
+    "hyperboloid1": Hyperboloid(1),
+    "hyperboloid2": Hyperboloid(2),
+    "hyperboloid5": Hyperboloid(5),
+    "rotations3": SpecialOrthogonal(3),
+    "subspaces": Grassmannian(4, 2),
 }
 
 
 def reference_point(space):
     if isinstance(space, SPDMatrices):
-        return np.array([[1.5, 0.4], [0.4, 0.8]])
+        return np.array([[1.5, 0.4, 0.1], [0.4, 0.8, -0.2], [0.1, -0.2, 1.1]])[: space.n, : space.n]
+    if isinstance(space, Hyperboloid):
+        spatial = 1.0 / np.arange(1.0, space.dim + 1)
+        return np.array([math.sqrt(1 + spatial @ spatial), *spatial])
+    if len(space.shape) == 2:
+        mixed = np.eye(space.n) + np.triu(np.full(space.shape, 0.5), 1)
+        factor = np.linalg.qr(mixed)[0]
+        if isinstance(space, Grassmannian):
+            return factor[:, : space.p] @ factor[:, : space.p].T
+        # a factor of determinant -1 becomes a rotation by the sign of one column
+        return factor * np.where(np.arange(space.n) == 0, np.linalg.det(factor), 1.0)
     point = 1.0 / np.arange(1.0, space.shape[0] + 1)
     return point / np.linalg.norm(point)
 
@@ -227,3 +261,6 @@ def test_bad_constructions_are_refused():
 def test_twins_are_of_the_class_of_their_space():
     assert isinstance(make("sphere2").twin(), sphere.SphereTwin)
     assert isinstance(make("euclidean").twin(), euclidean.EuclideanTwin)
+    assert isinstance(make("hyperboloid2").twin(), hyperboloid.HyperboloidTwin)
+    assert isinstance(make("spd").twin(), spd_affine.SPDAffineTwin)
+    assert isinstance(make("log_euclidean2").twin(), spd_log_euclidean.SPDLogEuclideanTwin)

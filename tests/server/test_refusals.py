@@ -129,15 +129,41 @@ def test_support_is_the_support_of_the_mechanism(server):
     assert sorted(server.pending) == [0, 1]
 
 
-def test_gaussian_messages_have_no_largest_length(pca_protocol):
+@pytest.mark.parametrize("size", [1e3, 1e125, 1e300])
+def test_gaussian_messages_that_can_never_be_are_refused(pca_protocol, size):
+    """Normal noise is unbounded, but 40 standard deviations are never seen."""
     server = Server(pca_protocol(mechanism="gaussian", delta=1e-6))
     query = server.queries()[0]
-    server.receive(
-        dataclasses.replace(
-            answer(server, query), tangent_vec=1e6 * answer(server, query).tangent_vec
-        )
-    )
+    message = answer(server, query)
+    before = snapshot(server)
+    for vector in (size * message.tangent_vec, size * query.point):
+        with pytest.raises(InvalidMessageError):
+            server.receive(dataclasses.replace(message, tangent_vec=vector))
+        assert snapshot(server) == before
+    far = message.tangent_vec * 30 * server.protocol.randomiser.sigma
+    far /= np.linalg.norm(message.tangent_vec)
+    server.receive(dataclasses.replace(message, tangent_vec=far))
     assert list(server.pending) == [0]
+
+
+def test_l2_ball_messages_lie_on_their_sphere(pca_protocol):
+    server = Server(pca_protocol(mechanism="l2_ball"))
+    query = server.queries()[0]
+    message = Participant(server.protocol, random_state=0).respond(query, [1.0, 0.5, 0.2])
+    for factor in (0.0, 0.5, 1.01):
+        with pytest.raises(InvalidMessageError, match="support"):
+            server.receive(dataclasses.replace(message, tangent_vec=factor * message.tangent_vec))
+    server.receive(message)
+
+
+@pytest.mark.parametrize("rows", [[[1.7e308, -1.7e308, 0.0]] * 4, [[1e200, 0.0, 0.0]] * 3])
+def test_rows_that_overflow_are_refused(pca_protocol, rows):
+    server = Server(pca_protocol(), keep_messages=True)
+    server.replay(np.ones((5, 3)))
+    before = snapshot(server), len(server.messages)
+    with pytest.raises(InvalidMessageError), np.errstate(all="ignore"):
+        server.replay(rows)
+    assert (snapshot(server), len(server.messages)) == before
 
 
 def test_a_duplicate_inside_one_batch_is_refused(server):

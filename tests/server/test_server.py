@@ -11,7 +11,7 @@ import pytest
 from geomstats.geometry.euclidean import Euclidean
 
 import geomstats_ldp
-from geomstats_ldp.exceptions import MessageError, ProtocolError
+from geomstats_ldp.exceptions import InvalidMessageError, MessageError, ProtocolError
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.protocol import Message
 from geomstats_ldp.server import Server
@@ -130,7 +130,11 @@ def test_an_open_end_follows_a_completed_plan(pca_protocol):
     server = Server(pca_protocol(n_participants=4))
     server.replay(np.zeros((4, 3)))
     old = server.protocol.fingerprint
-    server.extend()
+    with pytest.raises(InvalidMessageError):  # a refusal leaves the plan as it was
+        server.replay(np.full((1, 3), np.nan), extend=True)
+    assert server.protocol.fingerprint == old
+    server.replay(np.zeros((1, 3)), extend=True)
+    server.pending = {}
     queries = server.queries()
     assert len(queries) == 2
     assert {query.fingerprint for query in queries} == {server.protocol.fingerprint} != {old}

@@ -5,12 +5,26 @@ from __future__ import annotations
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces.base import GuardedSpace
 from geomstats_ldp.geometry.spaces.euclidean import GuardedEuclidean
-from geomstats_ldp.geometry.spaces.spd import GuardedSPDAffine, GuardedSPDLogEuclidean
+from geomstats_ldp.geometry.spaces.hyperboloid import GuardedHyperboloid
+from geomstats_ldp.geometry.spaces.matrix_groups import (
+    GuardedGrassmannian,
+    GuardedSpecialOrthogonal,
+)
+from geomstats_ldp.geometry.spaces.spd_affine import GuardedSPDAffine
+from geomstats_ldp.geometry.spaces.spd_log_euclidean import GuardedSPDLogEuclidean
 from geomstats_ldp.geometry.spaces.sphere import GuardedSphere
 
 _GUARDS = {
     guard.name: guard
-    for guard in (GuardedEuclidean, GuardedSphere, GuardedSPDAffine, GuardedSPDLogEuclidean)
+    for guard in (
+        GuardedEuclidean,
+        GuardedSphere,
+        GuardedHyperboloid,
+        GuardedSPDAffine,
+        GuardedSPDLogEuclidean,
+        GuardedSpecialOrthogonal,
+        GuardedGrassmannian,
+    )
 }
 
 

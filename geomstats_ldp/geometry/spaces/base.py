@@ -51,6 +51,16 @@ class GuardedSpace(ABC):
 
     # ---------------------------------------------------------------- points and vectors
 
+    def origin(self):
+        """Point to start from when none is given.
+
+        Raises
+        ------
+        ProtocolError
+            If no point of the space is more natural than others.
+        """
+        raise ProtocolError(f"initial_point must be given on {self.name}, which has no origin")
+
     def is_on(self, point, rtol):
         """Whether a finite array of the right shape lies on the manifold, to relative `rtol`."""
         scale = max(1.0, float(np.max(np.abs(point))) ** 2)
@@ -109,8 +119,11 @@ class GuardedSpace(ABC):
         return self.log(point, base_point)
 
     def retracted_distance(self, retraction, length):
-        """Geodesic distance covered by the retraction of a vector of the given length."""
-        return length
+        """Geodesic distance covered by the retraction of a vector of the given length.
+
+        No more than the injectivity radius, past which a geodesic is no longer the shortest way.
+        """
+        return np.minimum(length, self.injectivity_radius)
 
     # ---------------------------------------------------------------- compiled engine
 

@@ -33,6 +33,10 @@ class GuardedEuclidean(GuardedSpace):
         """Build the space."""
         return Euclidean(dim=int(spec["dim"]))
 
+    def origin(self):
+        """Zero."""
+        return np.zeros(self.dim)
+
     def dist(self, point_a, point_b):
         """Length of the difference."""
         return np.linalg.norm(np.subtract(point_a, point_b), axis=-1)

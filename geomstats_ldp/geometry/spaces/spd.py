@@ -1,22 +1,20 @@
-"""Symmetric positive definite matrices, affine-invariant and log-Euclidean."""
+"""What the two metrics of symmetric positive definite matrices have in common."""
 
 from __future__ import annotations
 
 import numpy as np
-from geomstats.geometry.spd_matrices import (
-    SPDAffineMetric,
-    SPDLogEuclideanMetric,
-    SPDMatrices,
-)
+from geomstats.geometry.spd_matrices import SPDMatrices
+from numba.extending import register_jitable
 
 from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, symmetrise
 
 
 def _symmetric(matrix):
     return (matrix + np.swapaxes(matrix, -1, -2)) / 2
 
 
-class _GuardedSPD(GuardedSpace):
+class GuardedSPD(GuardedSpace):
     """Matrix products leave the cone by rounding: results are made symmetric again."""
 
     metric_class: type
@@ -36,6 +34,10 @@ class _GuardedSPD(GuardedSpace):
         space = SPDMatrices(int(spec["n"]), equip=False)
         space.equip_with_metric(cls.metric_class)
         return space
+
+    def origin(self):
+        """Identity matrix."""
+        return np.eye(self.shape[0])
 
     def is_on(self, point, rtol):
         """Whether a matrix is symmetric to relative `rtol` and positive definite."""
@@ -60,18 +62,8 @@ class _GuardedSPD(GuardedSpace):
         return _symmetric(super().transport(tangent_vec, base_point, end_point))
 
 
-class GuardedSPDAffine(_GuardedSPD):
-    """Affine-invariant metric <U, V>_X = tr(X^-1 U X^-1 V)."""
-
-    name = "SPDAffineInvariant"
-    metric_class = SPDAffineMetric
-    #: Non-positive; the smallest sectional curvature is -1/2.
-    curvature = (-0.5, 0.0)
-
-
-class GuardedSPDLogEuclidean(_GuardedSPD):
-    """Log-Euclidean metric: the Frobenius metric of matrix logarithms."""
-
-    name = "SPDLogEuclidean"
-    metric_class = SPDLogEuclideanMetric
-    curvature = (0.0, 0.0)
+@register_jitable
+def to_tangent(twin, vector, base_point, out):
+    """Symmetric part, for the compiled engine."""
+    copy(vector, out)
+    symmetrise(out)

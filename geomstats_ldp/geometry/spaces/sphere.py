@@ -94,7 +94,7 @@ class GuardedSphere(GuardedSpace):
 
     def retracted_distance(self, retraction, length):
         """A tangent length l is the angle arctan(l) under "projection"."""
-        return np.arctan(length) if retraction == "projection" else length
+        return np.arctan(length) if retraction == "projection" else np.minimum(length, np.pi)
 
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""

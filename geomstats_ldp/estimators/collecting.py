@@ -1,0 +1,278 @@
+"""The collecting half of an estimator: emulate participants, or consume their messages."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from geomstats_ldp.emulation import emulate
+from geomstats_ldp.exceptions import (
+    FewParticipantsWarning,
+    InvalidMessageError,
+    NotReadyError,
+    ProtocolError,
+    StaleMessageError,
+)
+from geomstats_ldp.participant import Participant
+from geomstats_ldp.protocol import Message, Transcript
+from geomstats_ldp.server import Server
+
+
+class Collecting:
+    """Mixin that holds a `Server` and feeds it; subclasses say what the protocol is."""
+
+    #: Fewest columns of two-dimensional data that the model makes sense for.
+    _min_features = 1
+
+    @abstractmethod
+    def _make_protocol(self, width, n_participants):
+        """Protocol for data of the given width and planned number of participants."""
+
+    def _known_width(self):
+        """Width of the data if the parameters fix it, else None."""
+        return None
+
+    def _to_internal(self, X):
+        """Data in the coordinates that the protocol computes in."""
+        return X
+
+    # ---------------------------------------------------------------- emulation
+
+    def fit(self, X, y=None):
+        """Emulate one participant per row, in row order, from the start.
+
+        Parameters
+        ----------
+        X : array-like, shape [n_participants, *data_shape]
+            Raw data. Each row is seen by the code of its own participant only, which clips it to
+            the public bounds and releases one message.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        data = self._check_rows(X)
+        protocol = self._make_protocol(data.shape[1], len(data))
+        server = Server(protocol, self.engine, keep_messages=self.keep_transcript)
+        emulate(server, self._to_internal(data), self.random_state, progress=self.verbose)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        self._adopt(server, planned_by_fit=True)
+        self._warn_if_few()
+        return self
+
+    # ---------------------------------------------------------------- messages
+
+    def partial_fit(self, messages, y=None):
+        """Consume private messages.
+
+        Parameters
+        ----------
+        messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
+            Message objects answer the open `queries` and are checked strictly. A transcript must
+            be of this very protocol. Row i of a plain array answers the i-th query from here on,
+            that is, it replays a run; rows are projected to the tangent space of their query.
+            After `fit` an array continues past the rows `fit` planned for; a plan that was made
+            beforehand, with `n_participants`, is kept.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        MessageError
+            If a message is refused. The state is what it was before the call.
+        """
+        if isinstance(messages, Message) or _is_message_list(messages):
+            self._require_started()
+            self.server_.receive(messages)
+        elif isinstance(messages, Transcript):
+            self._replay_transcript(messages)
+        else:
+            self._replay_rows(messages)
+        self._refresh()
+        return self
+
+    def _replay_rows(self, messages):
+        if not hasattr(self, "server_"):
+            rows = self._check_rows(messages)
+            server = self._new_server(self._make_protocol(rows.shape[1], self.n_participants))
+            server.replay(rows)
+            validate_data(self, messages, reset=True, skip_check_array=True)
+            self._adopt(server)
+            return
+        with warnings.catch_warnings():
+            # Messages are no features, so names they lack are not missing.
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            rows = self._check_rows(messages, reset=False)
+        if rows.shape[1:] != self.protocol_.geometry.shape:
+            raise InvalidMessageError(
+                f"messages must have shape (n, {str(self.protocol_.geometry.shape)[1:-1]}); "
+                f"got {rows.shape}"
+            )
+        self.server_.replay(rows, extend=self._planned_by_fit)
+        self.protocol_ = self.server_.protocol
+
+    def _replay_transcript(self, transcript):
+        started = hasattr(self, "server_")
+        server = self.server_ if started else self._new_server(transcript.protocol)
+        if server.protocol != transcript.protocol:
+            raise ProtocolError(
+                f"transcript is of protocol {transcript.protocol.fingerprint[:12]}, this "
+                f"estimator of {server.protocol.fingerprint[:12]}"
+            )
+        if server.n_received > 0:
+            raise StaleMessageError(
+                "a transcript starts with the first participant; "
+                f"{server.n_received} participants have answered already"
+            )
+        server.replay(transcript.messages)
+        if not started:
+            self._adopt(server)
+
+    # ---------------------------------------------------------------- interactive
+
+    def start(self, n_features=None):
+        """Fix the protocol and open the collection, before any message.
+
+        Parameters
+        ----------
+        n_features : int, optional
+            Width of the data; not needed when a parameter such as `initial_point` fixes it.
+
+        Returns
+        -------
+        self : object
+        """
+        width = self._known_width() if n_features is None else n_features
+        if width is None:
+            width = getattr(self, "n_features_in_", None)
+        if width is None:
+            raise ProtocolError(
+                "n_features is not known yet: pass it to start(), or set initial_point"
+            )
+        self._adopt(self._new_server(self._make_protocol(int(width), self.n_participants)))
+        self._forget_names()
+        return self
+
+    def queries(self):
+        """Open queries, one for each participant of the current round not heard from yet.
+
+        Returns
+        -------
+        queries : list of Query
+            Empty when all planned participants have answered.
+        """
+        self._require_started()
+        return self.server_.queries()
+
+    def participant(self):
+        """Client code for one participant's own device; it pickles.
+
+        Returns
+        -------
+        participant : Participant
+            With ``random_state=None`` it takes its noise from the operating system. A seeded
+            estimator, for simulation, gives the draws that `fit` would use, in the same order.
+        """
+        self._require_started()
+        return Participant(self.protocol_, random_state=self.random_state)
+
+    # ---------------------------------------------------------------- checkpoints
+
+    def save_state(self, path):
+        """Write the state of the collection, the open round included, without pickle."""
+        self._require_started()
+        self.server_.save(path)
+
+    def load_state(self, path):
+        """Continue a collection that `save_state` wrote; replaces any state of this estimator.
+
+        The protocol and the engine in the file decide, whatever the parameters of this estimator
+        are. Messages from before are not in it, so there is no transcript.
+
+        Returns
+        -------
+        self : object
+        """
+        self._adopt(Server.load(path))
+        self._forget_names()
+        return self
+
+    @property
+    def transcript_(self):
+        """Public record of the run; needs ``keep_transcript=True``.
+
+        Messages of a round that is still open are not in it.
+        """
+        check_is_fitted(self, "server_")
+        if not self.server_.keeps_messages:
+            raise NotReadyError(
+                "transcript_ needs keep_transcript=True from the first message on, and ends where "
+                "a run is extended past its plan"
+            )
+        return Transcript(self.protocol_, self.server_.messages)
+
+    # ---------------------------------------------------------------- internals
+
+    def _check_rows(self, X, reset=True):
+        options = {"dtype": np.float64, "allow_nd": True}
+        if not reset:
+            return validate_data(self, X, reset=False, **options)
+        return check_array(
+            X, estimator=self, input_name="X", ensure_min_features=self._min_features, **options
+        )
+
+    def _new_server(self, protocol):
+        return Server(protocol, self.engine, keep_messages=self.keep_transcript)
+
+    def _require_started(self):
+        if not hasattr(self, "server_"):
+            self.start()
+
+    def _forget_names(self):
+        """Feature names belong to data, and none have been seen."""
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _adopt(self, server, planned_by_fit=False):
+        self.server_ = server
+        self._planned_by_fit = planned_by_fit
+        self.protocol_ = server.protocol
+        self.n_features_in_ = self._width()
+        self._refresh()
+
+    def _width(self):
+        """Second dimension of the data of the current protocol."""
+        return self.protocol_.geometry.shape[0]
+
+    def _refresh(self):
+        self.estimate_ = self._from_internal(self.server_.state.average.copy())
+        self.n_participants_ = self.server_.n_participants
+
+    def _from_internal(self, points):
+        """Points in the coordinates of the user."""
+        return points
+
+    def _warn_if_few(self):
+        cycle = 2 * len(self.protocol_.directions)
+        if self.n_participants_ < cycle:
+            warnings.warn(
+                f"{self.n_participants_} participants do not fill one cycle of "
+                f"{cycle} query directions; no confidence region can be given",
+                FewParticipantsWarning,
+                stacklevel=3,
+            )
+
+
+def _is_message_list(messages):
+    return isinstance(messages, (list, tuple)) and any(
+        isinstance(message, Message) for message in messages
+    )

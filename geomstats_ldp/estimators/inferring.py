@@ -1,0 +1,175 @@
+"""The inferring half of an estimator: region, tests and functionals from the state alone."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from geomstats_ldp.exceptions import (
+    HessianFloorWarning,
+    LDPWarning,
+    NotReadyError,
+    SafeguardWarning,
+    UninformativeRegionWarning,
+)
+from geomstats_ldp.inference import WaldRegion, estimate_sandwich, smooth_functional
+from geomstats_ldp.server import window
+from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
+
+#: A safeguard that acts in this last part of a run has not become inactive.
+_LATE = 0.9
+
+
+class Inferring:
+    """Mixin that turns the state of `server_` into inference."""
+
+    def confidence_region(self, level=0.95):
+        """Wald confidence region of the parameter.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.95
+
+        Returns
+        -------
+        region : WaldRegion
+
+        Raises
+        ------
+        NotReadyError
+            If too few participants have answered for the regression.
+
+        Warns
+        -----
+        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
+        """
+        check_is_fitted(self, "server_")
+        sandwich = self._sandwich()
+        region = WaldRegion(
+            self.protocol_.geometry,
+            self.server_.state.average,
+            sandwich.covariance,
+            level,
+            self.protocol_.working_region,
+            coordinates=self._coordinates(),
+        )
+        self._warn_about(sandwich, region)
+        return region
+
+    def test(self, point):
+        """P-value of the Wald test that the parameter is `point`.
+
+        Parameters
+        ----------
+        point : array-like, shape [*point_shape]
+
+        Returns
+        -------
+        pvalue : float
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LDPWarning)
+            return float(self.confidence_region().pvalue(point))
+
+    def functional(self, h, jacobian=None):
+        """Estimate, covariance and intervals of a smooth function of the parameter.
+
+        Parameters
+        ----------
+        h : callable
+            Maps a point, shape [*point_shape], to a number or a vector of length r.
+        jacobian : array-like, shape [r, dim], optional
+            Derivative of h along the frame at the estimate; default central differences.
+
+        Returns
+        -------
+        functional : SmoothFunctional
+        """
+        return smooth_functional(
+            h,
+            self.protocol_.geometry,
+            self.server_.state.average,
+            self._sandwich().covariance,
+            coordinates=self._coordinates(),
+            jacobian=jacobian,
+        )
+
+    def _coordinates(self):
+        """Coordinates of the user, None where they are those of the protocol."""
+        return None
+
+    def _sandwich(self):
+        check_is_fitted(self, "server_")
+        return estimate_sandwich(self.server_.state, self.protocol_)
+
+    @property
+    def covariance_(self):
+        """Covariance of the estimate in frame coordinates, shape [dim, dim]; divided by n."""
+        return self._sandwich().covariance
+
+    @property
+    def hessian_(self):
+        """Estimated Hessian of the population loss in frame coordinates, shape [dim, dim]."""
+        return self._sandwich().hessian
+
+    @property
+    def score_covariance_(self):
+        """Estimated covariance of one released score, shape [dim, dim]."""
+        return self._sandwich().score_covariance
+
+    @property
+    def diagnostics_(self):
+        """How the run went: counts, safeguards, and the regression once there is one."""
+        check_is_fitted(self, "server_")
+        server, counts = self.server_, self.server_.state.counts
+        n_directions = len(self.protocol_.directions)
+        report = {
+            "engine": server.engine.name,
+            "n_participants": server.n_participants,
+            "n_pending": len(server.pending),
+            "n_pairs": server.n_pairs,
+            "n_regression_pairs": int(
+                window(server.state.sums, server.n_pairs, n_directions).n_pairs
+            ),
+            "n_capped_updates": int(counts[N_CAPPED]),
+            "n_projected_updates": int(counts[N_PROJECTED]),
+            "last_safeguard": int(counts[LAST_SAFEGUARD]),
+        }
+        try:
+            sandwich = self._sandwich()
+        except NotReadyError:
+            return report
+        return report | {
+            "gram_condition_number": float(np.linalg.cond(sandwich.regression.gram)),
+            "hessian_floor": sandwich.hessian_floor,
+            "hessian_floor_active": sandwich.hessian_floor_active,
+            "hessian_bound_active": sandwich.hessian_bound_active,
+            "guard": sandwich.guard,
+        }
+
+    def _warn_about(self, sandwich, region):
+        if sandwich.hessian_floor_active:
+            warnings.warn(
+                "an eigenvalue of the estimated Hessian is under its floor "
+                f"{sandwich.hessian_floor:.3g}; the region is conservative. More participants or "
+                "a larger epsilon would help",
+                HessianFloorWarning,
+                stacklevel=3,
+            )
+        last = int(self.server_.state.counts[LAST_SAFEGUARD])
+        if last > _LATE * self.n_participants_:
+            warnings.warn(
+                f"the step cap or the projection still acted at participant {last} of "
+                f"{self.n_participants_}; a larger region_radius or epsilon would help",
+                SafeguardWarning,
+                stacklevel=3,
+            )
+        if not region.is_informative:
+            warnings.warn(
+                "the confidence region reaches the edge of the working region, which says "
+                "little about the parameter; more participants or a larger epsilon would help",
+                UninformativeRegionWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,143 @@
+"""The user's coordinates of hyperbolic space, and those the package computes in.
+
+Points of the Poincare ball and of the half-space are converted to the hyperboloid and back; every
+other space is computed on as it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from geomstats.geometry.hyperboloid import Hyperboloid
+from geomstats.geometry.poincare_ball import PoincareBall
+from geomstats.geometry.poincare_half_space import PoincareHalfSpace
+
+from geomstats_ldp.geometry.spaces.lorentz import on_sheet
+
+
+def internal_space(space):
+    """Space the package computes on: the hyperboloid for the Poincare models, else `space`."""
+    return Hyperboloid(dim=int(space.dim)) if _is_poincare(space) else space
+
+
+def to_internal(space, points):
+    """Convert points of `space` to points of `internal_space(space)`.
+
+    Parameters
+    ----------
+    space : geomstats manifold
+    points : array-like, shape [..., dim] for a Poincare model, else shape [..., *point_shape]
+
+    Returns
+    -------
+    points : array, shape [..., dim + 1] for a Poincare model, else unchanged
+
+    Raises
+    ------
+    ValueError
+        If a point of a Poincare model is not finite, lies outside the open ball, or has a last
+        half-space coordinate that is not positive.
+    """
+    if not _is_poincare(space):
+        return points
+    points = _checked(space, points, int(space.dim))
+    return _from_ball(points) if type(space) is PoincareBall else _from_half_space(points)
+
+
+def from_internal(space, points):
+    """Convert points of `internal_space(space)` back to points of `space`.
+
+    Parameters
+    ----------
+    space : geomstats manifold
+    points : array-like, shape [..., dim + 1] for a Poincare model, else shape [..., *point_shape]
+
+    Raises
+    ------
+    ValueError
+        If a point of a Poincare model is not finite.
+    """
+    if not _is_poincare(space):
+        return points
+    points = _checked(space, points, int(space.dim) + 1)
+    return _to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
+
+
+def _is_poincare(space):
+    return type(space) in (PoincareBall, PoincareHalfSpace)
+
+
+def _checked(space, points, size):
+    points = np.asarray(points, dtype=float)
+    name = type(space).__name__
+    if points.ndim == 0 or points.shape[-1] != size:
+        raise ValueError(f"points of {name} must have shape [..., {size}]; got {points.shape}")
+    bad = ~np.isfinite(points).all(axis=-1)
+    if bad.any():
+        raise ValueError(f"points of {name} must be finite; got {_first(points, bad)}")
+    return points
+
+
+def _first(points, bad):
+    return points[bad][0]
+
+
+def _from_ball(points):
+    # Near the boundary 1 - r^2 cancels: extended precision, where the platform has it, leaves
+    # only the rounding of the given coordinates.
+    margin = 1 - np.sum(points.astype(np.longdouble) ** 2, axis=-1, keepdims=True)
+    outside = margin[..., 0] <= 0
+    if outside.any():
+        raise ValueError(
+            "points of PoincareBall must lie inside the unit ball; "
+            f"got {_first(points, outside)} of norm {np.linalg.norm(_first(points, outside))}"
+        )
+    return on_sheet(2 * points / margin.astype(float))
+
+
+def _to_ball(points):
+    return points[..., 1:] / (1 + points[..., :1])
+
+
+def _from_half_space(points):
+    flat, height = points[..., :-1], points[..., -1:]
+    below = height[..., 0] <= 0
+    if below.any():
+        raise ValueError(
+            "points of PoincareHalfSpace must have a positive last coordinate; "
+            f"got {_first(points, below)}"
+        )
+    last = (np.sum(flat**2, axis=-1, keepdims=True) + (height - 1) * (height + 1)) / (2 * height)
+    return on_sheet(np.concatenate([flat / height, last], axis=-1))
+
+
+def _to_half_space(points):
+    time, flat, last = points[..., :1], points[..., 1:-1], points[..., -1:]
+    # The height is 1 / (t - last), and (t - last)(t + last) = 1 + |flat|^2.
+    positive = (time + last) / (1 + np.sum(flat**2, axis=-1, keepdims=True))
+    height = np.where(last > 0, positive, 1 / np.where(last > 0, 1.0, time - last))
+    return np.concatenate([flat * height, height], axis=-1)
+
+
+class UserCoordinates:
+    """A space as the user speaks of it, and the conversions to what the package computes on.
+
+    Parameters
+    ----------
+    space : geomstats manifold
+
+    Attributes
+    ----------
+    space, internal_space : geomstats manifold
+    """
+
+    def __init__(self, space):
+        self.space = space
+        self.internal_space = internal_space(space)
+
+    def to_internal(self, points):
+        """Convert points of the user; see `to_internal`."""
+        return to_internal(self.space, points)
+
+    def from_internal(self, points):
+        """Convert points for the user; see `from_internal`."""
+        return from_internal(self.space, points)

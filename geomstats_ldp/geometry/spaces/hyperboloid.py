@@ -1,0 +1,325 @@
+"""Hyperbolic space as the upper sheet of the hyperboloid; the first coordinate is time-like.
+
+On the sheet everything can be read off the spatial coordinates x, with t = sqrt(1 + |x|^2). A
+Minkowski product is a difference of numbers of size t^2, which loses all digits for nearly
+coincident points and t^2 roundings far out. The forms below avoid such differences by three
+steps: tangent vectors are transported to the origin of the sheet, where the metric is the
+Euclidean one of the spatial coordinates; the triangle of two points and the origin turns a
+transported vector in the plane of the points; and the vector is transported out again. Each step
+loses at most t roundings, which is what the coordinates themselves lose. Arguments named ``out``
+are overwritten and must not share memory with the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from geomstats.geometry.hyperboloid import Hyperboloid, HyperboloidMetric
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces import lorentz
+from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.twins import compile_for_twin
+
+#: Where geomstats keeps twelve digits: displacement, and time coordinates of what enters.
+_TRUSTED_LENGTHS = (0.1, 3.0)
+_TRUSTED_TIME = 10.0
+
+
+class GuardedHyperboloid(GuardedSpace):
+    """Extrinsic hyperbolic space.
+
+    The answers of geomstats are taken near the origin and at moderate displacement. Elsewhere its
+    Minkowski norms turn negative, which gives NaN, or lose digits, and the closed forms step in.
+    """
+
+    name = "Hyperboloid"
+    curvature = (-1.0, -1.0)
+
+    @classmethod
+    def accepts(cls, space):
+        """Hyperbolic space in extrinsic coordinates, with its own metric."""
+        return type(space) is Hyperboloid and type(space.metric) is HyperboloidMetric
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "dim": self.dim}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Build the space."""
+        return Hyperboloid(dim=int(spec["dim"]))
+
+    def is_on(self, point, rtol):
+        """Whether the time coordinate is that of the spatial ones, to relative `rtol`."""
+        time = lorentz.on_sheet(point[1:])[0]
+        return bool(abs(point[0] - time) <= rtol * time)
+
+    def origin(self):
+        """Apex of the sheet, the centre of the Poincare ball."""
+        return np.eye(self.dim + 1)[0]
+
+    def settle(self, point):
+        """Recompute the time coordinate."""
+        return lorentz.on_sheet(np.asarray(point)[..., 1:])
+
+    def to_tangent(self, vector, base_point):
+        """Minkowski-orthogonal projection, with the time coordinate of a tangent vector."""
+        return lorentz.to_tangent(vector, base_point)
+
+    def inner(self, tangent_vec_a, tangent_vec_b, base_point):
+        """Riemannian inner product, taken at the origin of the sheet."""
+        a = lorentz.to_origin(tangent_vec_a, base_point)
+        return np.sum(a * lorentz.to_origin(tangent_vec_b, base_point), axis=-1)
+
+    def exp(self, tangent_vec, base_point):
+        """Riemannian exponential."""
+        length = self.norm(tangent_vec, base_point)
+        return self._choose(
+            _trusted(length, base_point),
+            lambda: self.settle(self.space.metric.exp(tangent_vec, base_point)),
+            lambda: lorentz.exp(tangent_vec, base_point),
+        )
+
+    def log(self, point, base_point):
+        """Riemannian logarithm."""
+        return self._choose(
+            _trusted(self.dist(point, base_point), base_point, point),
+            lambda: self.space.metric.log(point, base_point),
+            lambda: lorentz.log(point, base_point),
+        )
+
+    def dist(self, point_a, point_b):
+        """Geodesic distance, accurate for close and for far points."""
+        gap = lorentz.gap(np.asarray(point_a), np.asarray(point_b))[..., 0]
+        return 2 * np.arcsinh(np.sqrt(gap) / 2)
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport along the geodesic from `base_point` to `end_point`."""
+        return self._choose(
+            _trusted(self.dist(end_point, base_point), base_point, end_point),
+            lambda: super(GuardedHyperboloid, self).transport(tangent_vec, base_point, end_point),
+            lambda: lorentz.transport(tangent_vec, base_point, end_point),
+        )
+
+    @staticmethod
+    def _choose(trusted, theirs, ours):
+        if np.all(trusted):
+            return theirs()
+        if not np.any(trusted):
+            return ours()
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            return np.where(trusted[..., None], theirs(), ours())
+
+    def twin(self, reference, basis, retraction):
+        """Select the closed forms below."""
+        frame = lorentz.to_origin(basis, reference)
+        return HyperboloidTwin(reference, np.ascontiguousarray(frame))
+
+
+def _trusted(length, *points):
+    low, high = _TRUSTED_LENGTHS
+    trusted = (length > low) & (length < high)
+    for point in points:
+        trusted = trusted & (np.asarray(point)[..., 0] < _TRUSTED_TIME)
+    return trusted
+
+
+class HyperboloidTwin(NamedTuple):
+    """What the compiled functions need to know about a hyperboloid and its public frame.
+
+    Attributes
+    ----------
+    reference : array, shape [dim + 1]
+        Point at which the frame is given.
+    frame : array, shape [dim, dim]
+        Its basis transported to the origin of the sheet, an orthogonal matrix, one vector a row.
+    """
+
+    reference: np.ndarray
+    frame: np.ndarray
+
+
+@register_jitable
+def _spatial_dot(a, b):
+    total = 0.0
+    for i in range(1, a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@register_jitable
+def _settle(out):
+    out[0] = math.sqrt(1.0 + _spatial_dot(out, out))
+
+
+@register_jitable
+def _gap(p, q):
+    """Squared Minkowski length of q - p, as in `lorentz.gap`."""
+    product = 0.0
+    along = 0.0
+    plus = 0.0
+    minus = 0.0
+    for i in range(1, p.shape[0]):
+        delta = q[i] - p[i]
+        sigma = q[i] + p[i]
+        product += p[i] * q[i]
+        along += delta * sigma
+        plus += sigma * sigma
+        minus += delta * delta
+    times = p[0] + q[0]
+    if product <= 0.0:
+        cosine = p[0] * q[0] - product
+        return 2.0 * (cosine - 1.0) if cosine > 2.0 else minus - (along / times) ** 2
+    across = 0.0
+    for i in range(1, p.shape[0]):
+        side = (q[i] - p[i]) - along / plus * (q[i] + p[i])
+        across += side * side
+    radial = along * along / plus
+    return (across * times * times + 4.0 * radial) / (times * times - radial)
+
+
+@register_jitable
+def _dist(twin, point_a, point_b):
+    return 2.0 * math.asinh(0.5 * math.sqrt(_gap(point_a, point_b)))
+
+
+@register_jitable
+def _exp(twin, tangent_vec, base_point, out):
+    shift = _spatial_dot(base_point, tangent_vec) / (base_point[0] * (1.0 + base_point[0]))
+    squared = 0.0
+    for i in range(1, out.shape[0]):
+        squared += (tangent_vec[i] - shift * base_point[i]) ** 2
+    length = math.sqrt(squared)
+    cosine = math.cosh(length)
+    sinc = math.sinh(length) / length if length > 0.0 else 1.0
+    for i in range(1, out.shape[0]):
+        out[i] = cosine * base_point[i] + sinc * tangent_vec[i]
+    _settle(out)
+
+
+@register_jitable
+def _log(twin, point, base_point, out):
+    gap = _gap(point, base_point)
+    scale = 1.0
+    if gap > 0.0:
+        scale = 2.0 * math.asinh(0.5 * math.sqrt(gap)) / math.sqrt(gap * (1.0 + 0.25 * gap))
+    for i in range(1, out.shape[0]):
+        out[i] = scale * ((point[i] - base_point[i]) - 0.5 * gap * base_point[i])
+    out[0] = _spatial_dot(base_point, out) / base_point[0]
+
+
+@register_jitable
+def _turn_plane(p, q):
+    """Numbers that `_turn` needs of the plane of p and q, as in `lorentz.turn`."""
+    square = _spatial_dot(p, p)
+    product = 0.0
+    along = 0.0
+    for i in range(1, p.shape[0]):
+        product += p[i] * q[i]
+        along += p[i] * (q[i] - p[i])
+    along = along / square if square > lorentz.TINY else 0.0
+    across = 0.0
+    for i in range(1, p.shape[0]):
+        across += ((q[i] - p[i]) - along * p[i]) ** 2
+    return square, along, across, (1.0 + p[0]) * (1.0 + q[0]) - product
+
+
+@register_jitable
+def _turn(square, across, real, along_p, along_side):
+    """Coefficients of p and of the side in what the turn adds to a vector at the origin."""
+    factor = 2.0 / (real * real + square * across)
+    return (
+        factor * (real * along_side - across * along_p),
+        -factor * (real * along_p + square * along_side),
+    )
+
+
+@register_jitable
+def _turn_and_leave(p, q, out):
+    """Turn the vector out[1:] at the origin for the way from p to q, and transport it to q."""
+    square, along, across, real = _turn_plane(p, q)
+    along_p = 0.0
+    along_side = 0.0
+    for i in range(1, out.shape[0]):
+        along_p += p[i] * out[i]
+        along_side += ((q[i] - p[i]) - along * p[i]) * out[i]
+    on_p, on_side = _turn(square, across, real, along_p, along_side)
+    for i in range(1, out.shape[0]):
+        out[i] += on_p * p[i] + on_side * ((q[i] - p[i]) - along * p[i])
+    out[0] = _spatial_dot(q, out)
+    scale = out[0] / (1.0 + q[0])
+    for i in range(1, out.shape[0]):
+        out[i] += scale * q[i]
+
+
+@register_jitable
+def _transport(twin, tangent_vec, base_point, end_point, out):
+    shift = _spatial_dot(base_point, tangent_vec) / (base_point[0] * (1.0 + base_point[0]))
+    for i in range(1, out.shape[0]):
+        out[i] = tangent_vec[i] - shift * base_point[i]
+    _turn_and_leave(base_point, end_point, out)
+
+
+@register_jitable
+def _retract(twin, tangent_vec, base_point, out):
+    _exp(twin, tangent_vec, base_point, out)
+
+
+@register_jitable
+def _to_tangent(twin, vector, base_point, out):
+    product = -vector[0] * base_point[0]
+    size = abs(product)
+    for i in range(1, out.shape[0]):
+        product += vector[i] * base_point[i]
+        size += abs(vector[i] * base_point[i])
+    if abs(product) <= lorentz.ROUNDING * out.shape[0] * size:
+        product = 0.0
+    for i in range(1, out.shape[0]):
+        out[i] = vector[i] + product * base_point[i]
+    out[0] = _spatial_dot(out, base_point) / base_point[0]
+
+
+@register_jitable
+def _lift(twin, coords, point, out):
+    for i in range(1, out.shape[0]):
+        out[i] = 0.0
+        for j in range(coords.shape[0]):
+            out[i] += coords[j] * twin.frame[j, i - 1]
+    _turn_and_leave(twin.reference, point, out)
+
+
+@register_jitable
+def _lower(twin, tangent_vec, point, out):
+    end = twin.reference
+    square, along, across, real = _turn_plane(point, end)
+    shift = _spatial_dot(point, tangent_vec) / (point[0] * (1.0 + point[0]))
+    along_p = 0.0
+    along_side = 0.0
+    for i in range(1, point.shape[0]):
+        at_origin = tangent_vec[i] - shift * point[i]
+        along_p += at_origin * point[i]
+        along_side += at_origin * ((end[i] - point[i]) - along * point[i])
+    on_p, on_side = _turn(square, across, real, along_p, along_side)
+    for j in range(out.shape[0]):
+        out[j] = 0.0
+        for i in range(1, point.shape[0]):
+            side = (end[i] - point[i]) - along * point[i]
+            moved = (tangent_vec[i] - shift * point[i]) + (on_p * point[i] + on_side * side)
+            out[j] += twin.frame[j, i - 1] * moved
+
+
+for _operation, _kernel in (
+    (dispatch.exp, _exp),
+    (dispatch.log, _log),
+    (dispatch.transport, _transport),
+    (dispatch.retract, _retract),
+    (dispatch.to_tangent, _to_tangent),
+    (dispatch.lift, _lift),
+    (dispatch.lower, _lower),
+    (dispatch.dist, _dist),
+):
+    compile_for_twin(_operation, HyperboloidTwin, _kernel)

@@ -1,0 +1,186 @@
+"""Rotation matrices and subspaces, through geomstats alone; the compiled engine has no twins.
+
+Both logarithms are matrix logarithms. Next to the cut locus geomstats returns complex matrices,
+wrong branches or an error of its own, depending on the size; the guards raise CutLocusError there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from geomstats.geometry.grassmannian import Grassmannian, GrassmannianCanonicalMetric
+from geomstats.geometry.invariant_metric import BiInvariantMetric
+from geomstats.geometry.special_orthogonal import (
+    SpecialOrthogonal,
+    _SpecialOrthogonalMatrices,
+)
+
+from geomstats_ldp.exceptions import CutLocusError
+from geomstats_ldp.geometry.spaces.base import GuardedSpace
+
+#: Angle to the cut locus under which geomstats may fail (rotations of the plane: from 1e-6 on).
+_CUT_MARGIN = 1e-5
+
+
+def _transposed(matrix):
+    return np.swapaxes(matrix, -1, -2)
+
+
+class _GuardedMatrixGroup(GuardedSpace):
+    """Logarithm and transport that stop at the cut locus."""
+
+    #: Angle at which a rotation or a principal angle reaches the cut locus.
+    cut_angle: float
+
+    def angles(self, point_a, point_b):
+        """Rotation or principal angles between two points, ascending, shape [..., n_angles]."""
+        raise NotImplementedError
+
+    def log(self, point, base_point):
+        """Riemannian logarithm.
+
+        Raises
+        ------
+        CutLocusError
+            If a point is in the cut locus of its base point, or within 1e-5 of it.
+        """
+        angle = self.angles(base_point, point)[..., -1]
+        if np.any(angle > self.cut_angle - _CUT_MARGIN):
+            raise CutLocusError(
+                f"the logarithm on {self.name} is undefined at an angle of {self.cut_angle}; "
+                f"got an angle of {float(np.max(angle))}"
+            )
+        tangent_vec = np.real(self.space.metric.log(point, base_point))
+        return self.to_tangent(tangent_vec, base_point)
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
+        direction = self.log(end_point, base_point)
+        moved = self.space.metric.parallel_transport(tangent_vec, base_point, direction=direction)
+        return self.to_tangent(moved, end_point)
+
+    def inverse_retract(self, retraction, point, base_point):
+        """Logarithm, or NaN where it is undefined."""
+        cut = self.angles(base_point, point)[..., -1] > self.cut_angle - _CUT_MARGIN
+        cut = np.asarray(cut)[..., None, None]
+        # Any point will do in place of one whose logarithm is masked out.
+        return np.where(cut, np.nan, self.log(np.where(cut, base_point, point), base_point))
+
+
+class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
+    """Rotation matrices with the bi-invariant metric |V|^2 = tr(V^T V) / 2.
+
+    In this scale a rotation by an angle of t in one plane is at distance t. The sectional curvature
+    is |[U, V]|^2 / 4 for orthonormal U, V of the Lie algebra: zero for n = 2, 1/4 for n = 3, and
+    between 0 and 1/2 for n >= 4 (Bloch and Iserles, "Commutators of skew-symmetric matrices",
+    2005: the Frobenius norm of [U, V] is at most the product of those of U and V). A geodesic
+    stops being minimising where an angle passes pi.
+    """
+
+    name = "SpecialOrthogonal"
+    injectivity_radius = np.pi
+    cut_angle = np.pi
+
+    def __init__(self, space):
+        super().__init__(space)
+        self.curvature = {2: (0.0, 0.0), 3: (0.25, 0.25)}.get(self.shape[0], (0.0, 0.5))
+
+    @classmethod
+    def accepts(cls, space):
+        """Rotations as matrices."""
+        return type(space) is _SpecialOrthogonalMatrices and type(space.metric) is BiInvariantMetric
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "n": int(self.shape[0])}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Build the space."""
+        return SpecialOrthogonal(int(spec["n"]))
+
+    def origin(self):
+        """Identity matrix."""
+        return np.eye(self.shape[0])
+
+    def is_on(self, point, rtol):
+        """Whether a matrix is orthogonal, to `rtol` in each Gram entry, with determinant 1."""
+        gap = np.max(np.abs(point.T @ point - np.eye(self.shape[0])))
+        return bool(gap <= rtol and np.linalg.det(point) > 0)
+
+    def settle(self, point):
+        """One Newton-Schulz step towards the orthogonal polar factor, which squares the drift."""
+        return 1.5 * point - 0.5 * point @ _transposed(point) @ point
+
+    def angles(self, point_a, point_b):
+        """Absolute arguments of the eigenvalues of the rotation between them: each angle twice."""
+        eigenvalues = np.linalg.eigvals(_transposed(point_a) @ point_b)
+        return np.sort(np.abs(np.angle(eigenvalues)), axis=-1)
+
+    def dist(self, point_a, point_b):
+        """Root of the sum of squared rotation angles; defined at the cut locus too."""
+        return np.linalg.norm(self.angles(point_a, point_b), axis=-1) / np.sqrt(2)
+
+
+class GuardedGrassmannian(_GuardedMatrixGroup):
+    """Subspaces as orthogonal projections, with the Frobenius metric |V|^2 = tr(V V).
+
+    In this scale a principal angle of t is a distance of sqrt(2) t, so that the injectivity radius
+    is pi / sqrt(2); the pi / 2 that geomstats states is that of the metric without the factor 2.
+    The sectional curvature is half that of Wong ("Sectional curvatures of Grassmann manifolds",
+    1968): between 0 and 1, and 1/2 for lines and hyperplanes (real projective space).
+    """
+
+    name = "Grassmannian"
+    injectivity_radius = np.pi / np.sqrt(2)
+    cut_angle = np.pi / 2
+
+    def __init__(self, space):
+        super().__init__(space)
+        self.p = int(space.p)
+        if self.dim == 1:
+            self.curvature = (0.0, 0.0)
+        else:
+            projective = min(self.p, self.shape[0] - self.p) == 1
+            self.curvature = (0.5, 0.5) if projective else (0.0, 1.0)
+
+    @classmethod
+    def accepts(cls, space):
+        """Proper subspaces, as projections."""
+        return (
+            type(space) is Grassmannian
+            and type(space.metric) is GrassmannianCanonicalMetric
+            and space.dim > 0
+        )
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "n": int(self.shape[0]), "p": self.p}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Build the space."""
+        return Grassmannian(int(spec["n"]), int(spec["p"]))
+
+    def is_on(self, point, rtol):
+        """Whether a matrix is symmetric, idempotent, and of rank p, to `rtol` in each entry."""
+        gap = max(np.max(np.abs(point - point.T)), np.max(np.abs(point @ point - point)))
+        return bool(gap <= rtol and round(float(np.trace(point))) == self.p)
+
+    def settle(self, point):
+        """One step P <- 3 P^2 - 2 P^3 towards the nearest projection, which squares the drift."""
+        point = (point + _transposed(point)) / 2
+        squared = point @ point
+        settled = 3 * squared - 2 * squared @ point
+        return (settled + _transposed(settled)) / 2
+
+    def angles(self, point_a, point_b):
+        """Principal angles, accurate at both ends."""
+        basis = np.linalg.eigh(point_b)[1][..., -self.p :]
+        inside = point_a @ basis
+        cosines = np.linalg.svd(inside, compute_uv=False)
+        sines = np.linalg.svd(basis - inside, compute_uv=False)
+        return np.arctan2(sines[..., ::-1], cosines)
+
+    def dist(self, point_a, point_b):
+        """sqrt(2) times the length of the principal angles; defined at the cut locus too."""
+        return np.sqrt(2) * np.linalg.norm(self.angles(point_a, point_b), axis=-1)

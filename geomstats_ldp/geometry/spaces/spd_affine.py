@@ -1,0 +1,203 @@
+"""Symmetric positive definite matrices with the affine-invariant metric.
+
+With X = L L^T (Cholesky) the congruence by L^-1 moves X to the identity. There one symmetric
+eigenproblem, of M = L^-1 Y L^-T, gives logarithm, distance and transport. Arguments named ``out``
+are overwritten and must not share memory with the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from geomstats.geometry.spd_matrices import SPDAffineMetric
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces.spd import GuardedSPD, to_tangent
+from geomstats_ldp.geometry.spaces.symmetric_matrices import (
+    cholesky,
+    combine,
+    congruence,
+    coordinates,
+    eigen,
+    exp_congruence,
+    product,
+    product_right_transposed,
+    subtract,
+    symmetrise,
+    whiten,
+)
+from geomstats_ldp.twins import compile_for_twin
+
+
+class GuardedSPDAffine(GuardedSPD):
+    """Affine-invariant metric <U, V>_X = tr(X^-1 U X^-1 V)."""
+
+    name = "SPDAffineInvariant"
+    metric_class = SPDAffineMetric
+    #: Non-positive; the smallest sectional curvature is -1/2.
+    curvature = (-0.5, 0.0)
+
+    def twin(self, reference, basis, retraction):
+        """Select the closed forms below."""
+        factor = np.linalg.cholesky(reference)
+        inverse = np.linalg.inv(factor)
+        frame = np.ascontiguousarray(inverse @ basis @ inverse.T)
+        return SPDAffineTwin(reference, factor, frame, np.zeros((5, *self.shape)))
+
+
+class SPDAffineTwin(NamedTuple):
+    """What the compiled functions need to know about the space and its public frame.
+
+    Because of `work`, a twin must not be shared between threads.
+
+    Attributes
+    ----------
+    reference : array, shape [m, m]
+        Point at which the frame is given.
+    factor : array, shape [m, m]
+        Its Cholesky factor.
+    frame : array, shape [dim, m, m]
+        Basis at the reference, moved to the identity: orthonormal in the Frobenius product.
+    work : array, shape [5, m, m]
+        Scratch.
+    """
+
+    reference: np.ndarray
+    factor: np.ndarray
+    frame: np.ndarray
+    work: np.ndarray
+
+
+@register_jitable
+def _relative_spectrum(factor, base_point, point, difference, spectrum, vectors):
+    """Eigenvalues of M = L^-1 Y L^-T on the diagonal of `spectrum`, and its eigenvectors.
+
+    If M is close to the identity the eigenvalues are those of M - 1, from the difference of the
+    points, so that small displacements keep their digits; returns whether it was.
+    """
+    subtract(point, base_point, difference)
+    whiten(factor, difference, spectrum)
+    size = 0.0
+    for i in range(spectrum.shape[0]):
+        for j in range(spectrum.shape[0]):
+            size += spectrum[i, j] ** 2
+    close = size < 0.25
+    if not close:
+        whiten(factor, point, spectrum)
+    eigen(spectrum, vectors)
+    return close
+
+
+@register_jitable
+def _log_value(value, close):
+    return math.log1p(value) if close else math.log(value)
+
+
+@register_jitable
+def _power(spectrum, vectors, close, exponent, scratch, out):
+    """Write M^exponent to out."""
+    for j in range(out.shape[0]):
+        scale = math.exp(exponent * _log_value(spectrum[j, j], close))
+        for i in range(out.shape[0]):
+            scratch[i, j] = scale * vectors[i, j]
+    product_right_transposed(scratch, vectors, out)
+
+
+@register_jitable
+def _exp(twin, tangent_vec, base_point, out):
+    factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
+    cholesky(base_point, factor)
+    whiten(factor, tangent_vec, spectrum)
+    eigen(spectrum, vectors)
+    product(factor, vectors, frame)
+    exp_congruence(frame, spectrum, twin.work[4], out)
+
+
+@register_jitable
+def _log(twin, point, base_point, out):
+    factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
+    scaled = twin.work[4]
+    cholesky(base_point, factor)
+    close = _relative_spectrum(factor, base_point, point, scaled, spectrum, vectors)
+    product(factor, vectors, frame)
+    for j in range(out.shape[0]):
+        value = _log_value(spectrum[j, j], close)
+        for i in range(out.shape[0]):
+            scaled[i, j] = value * frame[i, j]
+    product_right_transposed(scaled, frame, out)
+    symmetrise(out)
+
+
+@register_jitable
+def _dist(twin, point_a, point_b):
+    factor, spectrum = twin.work[0], twin.work[1]
+    cholesky(point_a, factor)
+    close = _relative_spectrum(factor, point_a, point_b, twin.work[4], spectrum, twin.work[2])
+    squared = 0.0
+    for j in range(spectrum.shape[0]):
+        squared += _log_value(spectrum[j, j], close) ** 2
+    return math.sqrt(squared)
+
+
+@register_jitable
+def _leave(twin, factor, base_point, point, at_identity, out):
+    """Transport to `point` a vector at the identity, moved there from `base_point` by `factor`.
+
+    Overwrites `twin.work[1:4]`, and `at_identity`.
+    """
+    spectrum, vectors, root = twin.work[1], twin.work[2], twin.work[3]
+    close = _relative_spectrum(factor, base_point, point, out, spectrum, vectors)
+    _power(spectrum, vectors, close, 0.5, out, root)
+    product(factor, root, vectors)
+    congruence(vectors, at_identity, spectrum, out)
+
+
+@register_jitable
+def _transport(twin, tangent_vec, base_point, end_point, out):
+    # E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, and the transported vector is E V E^T
+    cholesky(base_point, twin.work[0])
+    whiten(twin.work[0], tangent_vec, twin.work[4])
+    _leave(twin, twin.work[0], base_point, end_point, twin.work[4], out)
+
+
+@register_jitable
+def _retract(twin, tangent_vec, base_point, out):
+    _exp(twin, tangent_vec, base_point, out)
+
+
+@register_jitable
+def _to_tangent(twin, vector, base_point, out):
+    to_tangent(twin, vector, base_point, out)
+
+
+@register_jitable
+def _lift(twin, coords, point, out):
+    combine(coords, twin.frame, twin.work[4])
+    _leave(twin, twin.factor, twin.reference, point, twin.work[4], out)
+
+
+@register_jitable
+def _lower(twin, tangent_vec, point, out):
+    whitened, spectrum, vectors, root = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
+    scratch = twin.work[4]
+    close = _relative_spectrum(twin.factor, twin.reference, point, scratch, spectrum, vectors)
+    _power(spectrum, vectors, close, -0.5, scratch, root)
+    whiten(twin.factor, tangent_vec, whitened)
+    congruence(root, whitened, scratch, spectrum)
+    coordinates(spectrum, twin.frame, out)
+
+
+for _operation, _kernel in (
+    (dispatch.exp, _exp),
+    (dispatch.log, _log),
+    (dispatch.transport, _transport),
+    (dispatch.retract, _retract),
+    (dispatch.to_tangent, _to_tangent),
+    (dispatch.lift, _lift),
+    (dispatch.lower, _lower),
+    (dispatch.dist, _dist),
+):
+    compile_for_twin(_operation, SPDAffineTwin, _kernel)

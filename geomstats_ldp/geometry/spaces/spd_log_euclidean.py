@@ -1,0 +1,215 @@
+"""Symmetric positive definite matrices with the log-Euclidean metric.
+
+The matrix logarithm is an isometry to the symmetric matrices with the Frobenius product, so
+everything is flat in its image. Its differential at X = P diag(l) P^T is the entrywise product with
+the divided differences of log in the eigenbasis (Daleckii-Krein); the differential of exp at log X
+is its inverse, the entrywise quotient. Arguments named ``out`` are overwritten and must not share
+memory with the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces.spd import GuardedSPD, to_tangent
+from geomstats_ldp.geometry.spaces.symmetric_matrices import (
+    combine,
+    congruence,
+    coordinates,
+    copy,
+    eigen,
+    exp_congruence,
+    product,
+    product_left_transposed,
+    product_right_transposed,
+    subtract,
+    symmetrise,
+)
+from geomstats_ldp.twins import compile_for_twin
+
+
+class GuardedSPDLogEuclidean(GuardedSPD):
+    """Log-Euclidean metric: the Frobenius metric of matrix logarithms."""
+
+    name = "SPDLogEuclidean"
+    metric_class = SPDLogEuclideanMetric
+    curvature = (0.0, 0.0)
+
+    def twin(self, reference, basis, retraction):
+        """Select the closed forms below."""
+        twin = SPDLogEuclideanTwin(np.zeros_like(basis), np.zeros((6, *self.shape)))
+        for vector, image in zip(basis, twin.frame):
+            _to_logarithms(twin, vector, reference, image)
+        return twin
+
+
+class SPDLogEuclideanTwin(NamedTuple):
+    """What the compiled functions need to know about the space and its public frame.
+
+    Because of `work`, a twin must not be shared between threads.
+
+    Attributes
+    ----------
+    frame : array, shape [dim, m, m]
+        Basis at the reference, moved to the logarithms: orthonormal in the Frobenius product.
+    work : array, shape [6, m, m]
+        Scratch.
+    """
+
+    frame: np.ndarray
+    work: np.ndarray
+
+
+@register_jitable
+def _log_slope(a, b):
+    """Divided difference (log a - log b) / (a - b), also for nearly equal arguments."""
+    difference = a - b
+    if difference == 0.0:
+        return 1.0 / a
+    ratio = difference / b
+    if abs(ratio) < 0.5:
+        return math.log1p(ratio) / difference
+    return (math.log(a) - math.log(b)) / difference
+
+
+@register_jitable
+def _to_logarithms(twin, tangent_vec, point, out):
+    """Differential of log at a point."""
+    spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
+    copy(point, spectrum)
+    eigen(spectrum, vectors)
+    _log_slopes_times(spectrum, vectors, tangent_vec, scratch, inner)
+    congruence(vectors, inner, scratch, out)
+
+
+@register_jitable
+def _log_slopes_times(spectrum, vectors, tangent_vec, scratch, out):
+    """Differential of log in the eigenbasis of the point."""
+    product(tangent_vec, vectors, scratch)
+    product_left_transposed(vectors, scratch, out)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[0]):
+            out[i, j] *= _log_slope(spectrum[i, i], spectrum[j, j])
+
+
+@register_jitable
+def _from_logarithms(spectrum, vectors, vector, scratch, inner, out):
+    """Differential of exp at the logarithm of the point of the given eigenvalues and vectors."""
+    product(vector, vectors, scratch)
+    product_left_transposed(vectors, scratch, inner)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[0]):
+            inner[i, j] /= _log_slope(spectrum[i, i], spectrum[j, j])
+    congruence(vectors, inner, scratch, out)
+
+
+@register_jitable
+def _log_difference(twin, point, base_point):
+    """Write log Y - log X to `twin.work[5]`; leaves the eigenbasis of X in `twin.work[:2]`.
+
+    With X = P diag(l) P^T and Y = Q diag(k) Q^T it is P (G o (P^T (Y - X) Q)) Q^T, where G_ij is
+    the divided difference of log at l_i and k_j. So the logarithms need not cancel.
+    """
+    spectrum, vectors = twin.work[0], twin.work[1]
+    end_spectrum, end_vectors, scratch, out = twin.work[2], twin.work[3], twin.work[4], twin.work[5]
+    copy(base_point, spectrum)
+    eigen(spectrum, vectors)
+    copy(point, end_spectrum)
+    eigen(end_spectrum, end_vectors)
+    subtract(point, base_point, out)
+    product(out, end_vectors, scratch)
+    product_left_transposed(vectors, scratch, out)
+    for i in range(out.shape[0]):
+        for j in range(out.shape[0]):
+            out[i, j] *= _log_slope(spectrum[i, i], end_spectrum[j, j])
+    product(vectors, out, scratch)
+    product_right_transposed(scratch, end_vectors, out)
+    symmetrise(out)
+
+
+@register_jitable
+def _exp(twin, tangent_vec, base_point, out):
+    spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
+    copy(base_point, spectrum)
+    eigen(spectrum, vectors)
+    # In the eigenbasis of the point, where a short vector leaves it nearly diagonal.
+    _log_slopes_times(spectrum, vectors, tangent_vec, scratch, inner)
+    for i in range(out.shape[0]):
+        inner[i, i] += math.log(spectrum[i, i])
+    symmetrise(inner)
+    eigen(inner, twin.work[4])
+    product(vectors, twin.work[4], scratch)
+    exp_congruence(scratch, inner, spectrum, out)
+
+
+@register_jitable
+def _log(twin, point, base_point, out):
+    _log_difference(twin, point, base_point)
+    spectrum, vectors = twin.work[0], twin.work[1]
+    _from_logarithms(spectrum, vectors, twin.work[5], twin.work[2], twin.work[3], out)
+
+
+@register_jitable
+def _dist(twin, point_a, point_b):
+    _log_difference(twin, point_b, point_a)
+    squared = 0.0
+    for i in range(point_a.shape[0]):
+        for j in range(point_a.shape[0]):
+            squared += twin.work[5, i, j] ** 2
+    return math.sqrt(squared)
+
+
+@register_jitable
+def _arrive(twin, vector, point, out):
+    """Differential of exp that takes a vector at the logarithm to the point itself."""
+    spectrum, vectors = twin.work[0], twin.work[1]
+    copy(point, spectrum)
+    eigen(spectrum, vectors)
+    _from_logarithms(spectrum, vectors, vector, twin.work[2], twin.work[3], out)
+
+
+@register_jitable
+def _transport(twin, tangent_vec, base_point, end_point, out):
+    _to_logarithms(twin, tangent_vec, base_point, twin.work[4])
+    _arrive(twin, twin.work[4], end_point, out)
+
+
+@register_jitable
+def _retract(twin, tangent_vec, base_point, out):
+    _exp(twin, tangent_vec, base_point, out)
+
+
+@register_jitable
+def _to_tangent(twin, vector, base_point, out):
+    to_tangent(twin, vector, base_point, out)
+
+
+@register_jitable
+def _lift(twin, coords, point, out):
+    combine(coords, twin.frame, twin.work[4])
+    _arrive(twin, twin.work[4], point, out)
+
+
+@register_jitable
+def _lower(twin, tangent_vec, point, out):
+    _to_logarithms(twin, tangent_vec, point, twin.work[4])
+    coordinates(twin.work[4], twin.frame, out)
+
+
+for _operation, _kernel in (
+    (dispatch.exp, _exp),
+    (dispatch.log, _log),
+    (dispatch.transport, _transport),
+    (dispatch.retract, _retract),
+    (dispatch.to_tangent, _to_tangent),
+    (dispatch.lift, _lift),
+    (dispatch.lower, _lower),
+    (dispatch.dist, _dist),
+):
+    compile_for_twin(_operation, SPDLogEuclideanTwin, _kernel)

@@ -1,0 +1,119 @@
+"""Inference for smooth functions of the parameter, by the delta method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+#: Step of the numerical derivative relative to the spread of the estimate.
+_STEP = 1e-2
+
+#: Steps are at least this long, so that rounding stays small.
+_SMALLEST_STEP = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothFunctional:
+    """Estimate of h(x) with its covariance (Corollary on smooth functionals of the paper).
+
+    Attributes
+    ----------
+    estimate : array, shape [r]
+        h at the estimate.
+    covariance : array, shape [r, r]
+        J C J^T with C the covariance of the estimate in its frame.
+    jacobian : array, shape [r, dim]
+        Derivative J of h along the frame.
+    """
+
+    estimate: np.ndarray
+    covariance: np.ndarray
+    jacobian: np.ndarray
+
+    @property
+    def standard_error(self):
+        """Square roots of the variances, shape [r]."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def interval(self, level=0.95):
+        """Interval of each component at the given level, shape [r, 2].
+
+        Each covers on its own; together they do not.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must lie in (0, 1); got {level}")
+        half = stats.norm.ppf((1 + level) / 2) * self.standard_error
+        return np.stack([self.estimate - half, self.estimate + half], axis=-1)
+
+    def statistic(self, value):
+        """Wald statistic of a value of h, shape [r]; needs a non-singular covariance.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong, or the covariance is singular, as for r > dim.
+        """
+        value = np.atleast_1d(np.asarray(value, dtype=float))
+        if value.shape != self.estimate.shape:
+            raise ValueError(f"value must have shape {self.estimate.shape}; got {value.shape}")
+        if np.linalg.matrix_rank(self.covariance) < len(value):
+            raise ValueError(
+                "covariance is singular: the components of h are dependent at the estimate; "
+                f"it has rank {np.linalg.matrix_rank(self.covariance)} of {len(value)}"
+            )
+        gap = value - self.estimate
+        return float(gap @ np.linalg.solve(self.covariance, gap))
+
+    def pvalue(self, value):
+        """P-value of the Wald test that h of the parameter is `value`."""
+        return float(stats.chi2.sf(self.statistic(value), len(self.estimate)))
+
+    def contains(self, value, level=0.95):
+        """Whether the Wald region at the given level contains `value`."""
+        return self.statistic(value) <= stats.chi2.ppf(level, len(self.estimate))
+
+
+def smooth_functional(h, geometry, center, covariance, coordinates=None, jacobian=None):
+    """Delta method for h at the estimate.
+
+    Parameters
+    ----------
+    h : callable
+        Maps a point in the coordinates of the user to a number or a vector of length r.
+    geometry : Geometry
+    center : array, shape [*point_shape]
+        The estimate, in the coordinates of `geometry`.
+    covariance : array, shape [dim, dim]
+        Of the estimate, in its frame.
+    coordinates : Coordinates, optional
+        Of the user, where they differ.
+    jacobian : array-like, shape [r, dim], optional
+        Default central differences of h along geodesics.
+
+    Returns
+    -------
+    functional : SmoothFunctional
+    """
+
+    def value(coords):
+        point = geometry.exp(geometry.lift(coords, center), center)
+        outer = point if coordinates is None else coordinates.from_internal(point)
+        return np.atleast_1d(np.asarray(h(outer), dtype=float))
+
+    dim = geometry.dim
+    estimate = value(np.zeros(dim))
+    if estimate.ndim != 1 or not np.isfinite(estimate).all():
+        raise ValueError(f"h must return a finite number or vector; got {estimate}")
+    if jacobian is None:
+        steps = np.maximum(_STEP * np.sqrt(np.diag(covariance)), _SMALLEST_STEP)
+        columns = [
+            (value(step * axis) - value(-step * axis)) / (2 * step)
+            for step, axis in zip(steps, np.eye(dim))
+        ]
+        jacobian = np.stack(columns, axis=-1)
+    jacobian = np.array(jacobian, dtype=float)
+    if jacobian.shape != (len(estimate), dim):
+        raise ValueError(f"jacobian must have shape {(len(estimate), dim)}; got {jacobian.shape}")
+    return SmoothFunctional(estimate, jacobian @ covariance @ jacobian.T, jacobian)

@@ -1,0 +1,75 @@
+"""Intrinsic mean: the squared distance, on any space with a logarithm."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.losses.base import score_into
+from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
+from geomstats_ldp.twins import compile_for_twin
+
+
+class FrechetTwin(NamedTuple):
+    """Selects the compiled score of `FrechetLoss`."""
+
+    data_radius: float
+
+
+class FrechetLoss(RadialLoss):
+    r"""Squared distance :math:`d(x, y)^2 / 2` (section S.1.1 of the paper).
+
+    The target is the Fréchet mean of the data, those outside a public ball being moved to its
+    edge; the score is :math:`-\mathrm{Log}_x y`. On SPD matrices with the log-Euclidean metric
+    this is the log-Euclidean mean of section S.1.6.
+
+    Parameters
+    ----------
+    center : array-like, shape [*point_shape]
+        Public centre of the ball of data.
+    data_radius : float
+        Public geodesic radius of that ball.
+
+    See Also
+    --------
+    RadialLoss : what data and queries must satisfy, in particular on curved spaces.
+    """
+
+    name = "frechet"
+
+    def psi(self, t):
+        """The identity."""
+        return t
+
+    def psi_prime(self, t):
+        """One."""
+        return np.ones(np.shape(t))
+
+    def psi_second(self, t):
+        """Zero."""
+        return np.zeros(np.shape(t))
+
+    def score(self, geometry, point, data):
+        """Riemannian gradient, shape [..., *point_shape]; see `Loss.score`."""
+        return -geometry.log(data, point)
+
+    def hessian_bound(self, geometry, query_region):
+        """Largest Hessian at distance D, by comparison with constant curvature."""
+        largest = self.largest_distance(geometry, query_region)
+        return float(hessian_comparison(geometry.guard, largest))
+
+    def twin(self):
+        """Select the compiled score."""
+        return FrechetTwin(self.data_radius)
+
+
+@register_jitable
+def _score(twin, geometry, point, datum, out):
+    dispatch.log(geometry, datum, point, out)
+    out *= -1.0
+
+
+compile_for_twin(score_into, FrechetTwin, _score)

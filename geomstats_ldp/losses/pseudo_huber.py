@@ -1,0 +1,98 @@
+"""Robust centre: the pseudo-Huber transform of the distance."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.losses.base import positive_number, score_into
+from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
+from geomstats_ldp.twins import compile_for_twin
+
+
+class PseudoHuberTwin(NamedTuple):
+    """Selects the compiled score of `PseudoHuberLoss`."""
+
+    scale: float
+
+
+class PseudoHuberLoss(RadialLoss):
+    r"""Pseudo-Huber loss :math:`\rho^2 (\sqrt{1 + d^2 / \rho^2} - 1)` (section S.1.2 of the paper).
+
+    Near the data it is the squared distance, far away the distance: the score
+    :math:`-(1 + d^2/\rho^2)^{-1/2} \mathrm{Log}_x y` is shorter than rho however far the datum.
+
+    Parameters
+    ----------
+    center : array-like, shape [*point_shape]
+        Public centre of the ball of data.
+    data_radius : float
+        Public geodesic radius of that ball.
+    scale : float
+        Distance rho at which the loss turns from the square to the distance.
+
+    See Also
+    --------
+    RadialLoss : what data and queries must satisfy, in particular on curved spaces.
+
+    Notes
+    -----
+    The condition of the paper holds for every D, as
+    :math:`\psi' + 2 t \psi'' = (1 + 2t / \rho^2)^{-3/2}`. With :math:`-\omega^2` the lowest
+    curvature, the Hessian at distance s is at most :math:`\omega s \coth(\omega s) (1 + s^2 /
+    \rho^2)^{-1/2}`. The first factor increases, so its value at D bounds it; and it is at most
+    :math:`1 + \omega s`, so that by Cauchy-Schwarz the product never exceeds
+    :math:`\sqrt{1 + \omega^2 \rho^2}`.
+    """
+
+    name = "pseudo_huber"
+
+    def __init__(self, *, center, data_radius, scale):
+        super().__init__(center=center, data_radius=data_radius)
+        self.scale = positive_number("scale", scale)
+
+    def psi(self, t):
+        """Return rho^2 {(1 + 2t / rho^2)^(1/2) - 1}, in a form that does not cancel near zero."""
+        return 2 * t / (1 + np.sqrt(1 + 2 * t / self.scale**2))
+
+    def psi_prime(self, t):
+        """Return (1 + 2t / rho^2)^(-1/2)."""
+        return (1 + 2 * t / self.scale**2) ** -0.5
+
+    def psi_second(self, t):
+        """Return -(1 + 2t / rho^2)^(-3/2) / rho^2."""
+        return -((1 + 2 * t / self.scale**2) ** -1.5) / self.scale**2
+
+    def score_bound(self, geometry, query_region):
+        """Return D (1 + D^2 / rho^2)^(-1/2), which is less than rho."""
+        largest = self.largest_distance(geometry, query_region)
+        return float(largest / math.hypot(1.0, largest / self.scale))
+
+    def hessian_bound(self, geometry, query_region):
+        """Bound of the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
+        largest = self.largest_distance(geometry, query_region)
+        squared = float(hessian_comparison(geometry.guard, largest))
+        lowest = min(geometry.guard.curvature[0], 0.0)
+        return min(squared, math.hypot(1.0, math.sqrt(-lowest) * self.scale))
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return super().to_spec() | {"scale": self.scale}
+
+    def twin(self):
+        """Select the compiled score."""
+        return PseudoHuberTwin(self.scale)
+
+
+@register_jitable
+def _score(twin, geometry, point, datum, out):
+    ratio = dispatch.dist(geometry, point, datum) / twin.scale
+    dispatch.log(geometry, datum, point, out)
+    out *= -1.0 / math.sqrt(1.0 + ratio * ratio)
+
+
+compile_for_twin(score_into, PseudoHuberTwin, _score)

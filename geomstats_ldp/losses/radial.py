@@ -1,0 +1,253 @@
+"""What the centres of Fréchet type share: a loss of the distance, and data in a public ball."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+
+import numpy as np
+
+from geomstats_ldp.exceptions import LDPWarning, ProtocolError
+from geomstats_ldp.losses.base import Loss, positive_number
+
+#: Relative distance off the manifold that is taken for rounding of the data.
+_ON_MANIFOLD = 1e-6
+
+#: Points this close to the cut locus of another have no usable direction from it.
+_CUT_MARGIN = 1e-6
+
+
+class RadialLoss(Loss):
+    r"""Loss :math:`\psi(d(x, y)^2 / 2)` of data in a public geodesic ball.
+
+    A subclass states psi and its first two derivatives, with :math:`\psi' > 0` and
+    :math:`\psi'(t) + 2 t \psi''(t) > 0` up to half the square of the largest distance D.
+
+    Parameters
+    ----------
+    center : array-like, shape [*point_shape]
+        Public centre of the ball of data.
+    data_radius : float
+        Public geodesic radius of that ball. Data outside are moved to its edge along the geodesic
+        to the centre, and the target is the centre of the data so moved.
+
+    Raises
+    ------
+    ValueError
+        If the radius is not positive and finite, or the centre not finite.
+
+    Notes
+    -----
+    *Score.* Equation (S.1) of section S.1.2: :math:`-\psi'(d^2 / 2) \mathrm{Log}_x y`, of norm
+    :math:`s \psi'(s^2 / 2)` at distance s. Its derivative in s is :math:`\psi' + 2 t \psi'' > 0`,
+    so the norm is largest at s = D, the distance between the centres of the two balls plus their
+    radii.
+
+    *Hessian.* :math:`\psi' \mathrm{Hess}(d^2/2) + \psi'' \mathrm{Log}_x y \otimes \mathrm{Log}_x
+    y`. The direction of y is an eigenvector, with eigenvalue :math:`\psi' + 2 t \psi''`; the
+    others are at most :math:`\psi'` times `hessian_comparison`.
+
+    *Positive curvature.* If the sectional curvature is at most k > 0, the mean of data in a ball
+    of radius less than :math:`\min(\mathrm{inj}, \pi / \sqrt k) / 2` (pi/2 on the unit sphere) is
+    unique (Afsari, 2011); `check_space` warns otherwise. The loss of a datum is convex as far as
+    :math:`\pi / (2 \sqrt k)` from it, so that data and queries in one ball of half that radius
+    (pi/4 on the unit sphere) make the whole problem convex. Beyond the injectivity radius the
+    logarithm is not defined and the bounds raise.
+    """
+
+    def __init__(self, *, center, data_radius):
+        self.center = np.array(center, dtype=float)
+        if not np.isfinite(self.center).all():
+            raise ProtocolError(f"center must be finite; got {self.center}")
+        self.center.setflags(write=False)
+        self.data_radius = positive_number("data_radius", data_radius)
+
+    @abstractmethod
+    def psi(self, t):
+        """Transform of half the squared distance, shape [...]."""
+
+    @abstractmethod
+    def psi_prime(self, t):
+        """First derivative of `psi`, shape [...]."""
+
+    @abstractmethod
+    def psi_second(self, t):
+        """Second derivative of `psi`, shape [...]."""
+
+    # ---------------------------------------------------------------- space and data
+
+    def check_space(self, guard):
+        """Any space that holds `center`; warns where the mean need not be unique.
+
+        Raises
+        ------
+        ProtocolError
+            If the centre is not a point of the space.
+        """
+        if self.center.shape != guard.shape or not guard.is_on(self.center, 1e-8):
+            raise ProtocolError(
+                f"center must be a point of {guard.name}, shape {guard.shape}; got {self.center}"
+            )
+        limit = _uniqueness_radius(guard)
+        if not self.data_radius < limit:
+            warnings.warn(
+                f"the centre of data in a ball of data_radius={self.data_radius:.6g} need not be "
+                f"unique on {guard.name}: it is for a radius under {limit:.6g}",
+                LDPWarning,
+                stacklevel=2,
+            )
+
+    def data_shape(self, geometry):
+        """Points of the space."""
+        return geometry.shape
+
+    def check_data(self, geometry, data):
+        """Return points of the space as a float array; ValueError unless they lie on it."""
+        data = super().check_data(geometry, data)
+        rows = data.reshape(-1, *geometry.shape)
+        if len(rows) == 0:
+            return data
+        for row in rows[~_quickly_on(geometry.guard, rows)]:
+            with np.errstate(all="ignore"):
+                is_on = geometry.guard.is_on(row, _ON_MANIFOLD)
+            if not is_on:
+                raise ValueError(f"datum must lie on {geometry.guard.name}; got {row}")
+        return data
+
+    def clip(self, geometry, data):
+        """Metric projection onto the ball of data.
+
+        A datum at the cut locus of the centre, where every direction is as good, is moved along
+        the first vector of the public frame.
+
+        Raises
+        ------
+        ValueError
+            If a datum is so far away that its logarithm is not a finite number.
+        """
+        with np.errstate(over="ignore"):
+            data = geometry.guard.settle(np.asarray(data, dtype=float))
+        data = self._off_cut_locus(geometry, data)
+        direction, length, unit = self._polar(geometry, data)
+        is_outside = length > self.data_radius / unit
+        scale = np.where(is_outside, self.data_radius / np.where(is_outside, length, 1.0), 0.0)
+        return np.where(is_outside, geometry.exp(direction * scale, self.center), data)
+
+    def _polar(self, geometry, data):
+        """Logarithm at the centre as `direction * unit`, the length of `direction`, and `unit`."""
+        axes = tuple(range(-len(geometry.shape), 0))
+        with np.errstate(all="ignore"):
+            tangent = geometry.log(data, self.center)
+            # Dividing by the largest entry first keeps the square of a huge one finite.
+            largest = np.max(np.abs(tangent), axis=axes, keepdims=True)
+            unit = np.where(largest > 0, largest, 1.0)
+            direction = tangent / unit
+            length = _spread(geometry, geometry.norm(direction, self.center))
+        if not (np.isfinite(largest) & np.isfinite(length)).all():
+            raise ValueError("datum is too far from center for its logarithm to be computed")
+        return direction, length, unit
+
+    def _off_cut_locus(self, geometry, data):
+        limit = geometry.guard.injectivity_radius
+        if not math.isfinite(limit):
+            return data
+        is_cut = geometry.dist(data, self.center) > limit - _CUT_MARGIN
+        if not np.any(is_cut):
+            return data
+        aside = self.data_radius * geometry.lift(np.eye(geometry.dim)[0], self.center)
+        return np.where(_spread(geometry, is_cut), geometry.exp(aside, self.center), data)
+
+    # ---------------------------------------------------------------- loss and score
+
+    def value(self, geometry, point, data):
+        """Loss of each datum, shape [...]; see `Loss.value`."""
+        return self.psi(geometry.dist(point, data) ** 2 / 2)
+
+    def score(self, geometry, point, data):
+        """Riemannian gradient, shape [..., *point_shape]; see `Loss.score`."""
+        weight = self.psi_prime(geometry.dist(point, data) ** 2 / 2)
+        return -_spread(geometry, weight) * geometry.log(data, point)
+
+    # ---------------------------------------------------------------- public bounds
+
+    def largest_distance(self, geometry, query_region):
+        """Bound D on the distance between a query of the region and a clipped datum.
+
+        Raises
+        ------
+        ProtocolError
+            If it reaches the injectivity radius of the space.
+        """
+        between = float(geometry.dist(query_region.center, self.center))
+        largest = between + float(query_region.radius) + self.data_radius
+        if not largest < geometry.guard.injectivity_radius - _CUT_MARGIN:
+            raise ProtocolError(
+                "data_radius plus the reach of the queries must stay under the injectivity radius "
+                f"{geometry.guard.injectivity_radius:.6g} of {geometry.guard.name}; got "
+                f"data_radius={self.data_radius:.6g} and distances up to {largest:.6g}"
+            )
+        return largest
+
+    def score_bound(self, geometry, query_region):
+        """Return D psi'(D^2 / 2), the norm of the score at the largest distance."""
+        largest = self.largest_distance(geometry, query_region)
+        return float(largest * self.psi_prime(largest**2 / 2))
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {
+            "name": self.name,
+            "center": _nested_tuple(self.center),
+            "data_radius": self.data_radius,
+        }
+
+
+def hessian_comparison(guard, distance):
+    r"""Largest eigenvalue that the Hessian of :math:`d^2 / 2` may have at the given distances.
+
+    With sectional curvature at least :math:`-\omega^2` it is
+    :math:`\omega d \coth(\omega d)`, and 1 where the curvature is not negative.
+
+    Raises
+    ------
+    ProtocolError
+        If the space states no lower bound on its curvature.
+    """
+    lowest = guard.curvature[0]
+    if lowest >= 0:
+        return np.ones(np.shape(distance))
+    if not math.isfinite(lowest):
+        raise ProtocolError(
+            f"hessian_bound must be given on {guard.name}, whose curvature has no known lower bound"
+        )
+    scaled = math.sqrt(-lowest) * np.asarray(distance, dtype=float)
+    return np.where(scaled > 0, scaled / np.tanh(np.where(scaled > 0, scaled, 1.0)), 1.0)
+
+
+def _uniqueness_radius(guard):
+    """Radius of a ball of data under which their mean is unique (Afsari, 2011)."""
+    highest = guard.curvature[1]
+    conjugate = math.pi / math.sqrt(highest) if highest > 0 else math.inf
+    return min(guard.injectivity_radius, conjugate) / 2
+
+
+def _quickly_on(guard, rows):
+    """Which rows lie on the manifold for certain, judged all at once; the rest need a closer look.
+
+    Rounding makes far points of an unbounded space fail here.
+    """
+    axes = tuple(range(1, rows.ndim))
+    with np.errstate(all="ignore"):
+        settled = guard.settle(rows)
+        moved, scale = np.abs(settled - rows).max(axis=axes), np.abs(rows).max(axis=axes)
+        return (moved <= _ON_MANIFOLD * scale) & guard.space.belongs(settled, atol=_ON_MANIFOLD)
+
+
+def _spread(geometry, numbers):
+    """Append axes of length one, so that numbers multiply points: [...] to [..., 1, ..., 1]."""
+    return np.asarray(numbers)[(...,) + (None,) * len(geometry.shape)]
+
+
+def _nested_tuple(array):
+    return tuple(map(_nested_tuple, array)) if np.ndim(array) else float(array)

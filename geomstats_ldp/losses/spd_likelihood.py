@@ -1,0 +1,116 @@
+"""Covariance matrices: the Gaussian quasi-likelihood on the affine-invariant SPD cone."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.losses.clipping import clip_to_norm
+from geomstats_ldp.twins import compile_for_twin
+
+
+class SPDLikelihoodTwin(NamedTuple):
+    """Selects the compiled score of `SPDLikelihoodLoss`."""
+
+    norm_bound: float
+
+
+class SPDLikelihoodLoss(Loss):
+    r"""Gaussian quasi-likelihood of a covariance matrix (section S.1.5 of the paper).
+
+    The loss is :math:`\log\det X / 2 + y^T X^{-1} y / 2` on SPD matrices with the metric
+    :math:`\langle U, V\rangle_X = \mathrm{tr}(X^{-1} U X^{-1} V)`. Data are clipped to norm
+    `norm_bound`, so the target is the second moment :math:`E(yy^T)` of the clipped data. The score
+    is :math:`(X - yy^T) / 2`.
+
+    Parameters
+    ----------
+    norm_bound : float
+        Public bound B on the Euclidean norm of a datum, in the units of the data.
+
+    Raises
+    ------
+    ValueError
+        If the bound is not positive and finite.
+
+    Notes
+    -----
+    *Spectral floor.* The bounds need a smallest eigenvalue a of the queries. In the geodesic ball
+    of radius r about C all eigenvalues of :math:`\log(C^{-1/2} X C^{-1/2})` are at least -r, hence
+    :math:`X \succeq e^{-r} C` and :math:`a = e^{-r} \lambda_{\min}(C)`, which is attained.
+
+    *Score.* With :math:`\xi = X^{-1/2} y`, so that :math:`|\xi|^2 \le B^2 / a`, the norm of the
+    score is :math:`|I - \xi\xi^T|_F / 2 \le (\sqrt m + B^2 / a) / 2`.
+
+    *Hessian.* Along :math:`X_t = X^{1/2} \exp(tW) X^{1/2}` the loss is
+    :math:`(\log\det X + t\,\mathrm{tr}\,W + \xi^T \exp(-tW) \xi) / 2`, with second derivative
+    :math:`\xi^T W^2 \xi / 2 \le |\xi|^2 |W|_F^2 / 2` at zero, equal for
+    :math:`W \propto \xi\xi^T`. So every Hessian is at most :math:`B^2 / (2a)`; at the target the
+    mean of it is exactly I / 2.
+    """
+
+    name = "spd_likelihood"
+
+    def __init__(self, *, norm_bound):
+        self.norm_bound = positive_number("norm_bound", norm_bound)
+
+    def check_space(self, guard):
+        """SPD matrices with the affine-invariant metric."""
+        if guard.name != "SPDAffineInvariant":
+            raise ProtocolError(
+                f"loss 'spd_likelihood' needs SPD matrices with the affine-invariant metric; "
+                f"got {guard.name}"
+            )
+
+    def data_shape(self, geometry):
+        """Vectors of R^m for matrices of shape [m, m]."""
+        return geometry.shape[:1]
+
+    def clip(self, geometry, data):
+        """Scale vectors longer than `norm_bound` back to it."""
+        return clip_to_norm(data, self.norm_bound)
+
+    def value(self, geometry, point, data):
+        """Loss of each datum, shape [...]; see `Loss.value`."""
+        whitened = np.linalg.solve(point, data[..., None])[..., 0]
+        return 0.5 * (np.linalg.slogdet(point)[1] + np.sum(data * whitened, axis=-1))
+
+    def score(self, geometry, point, data):
+        """Riemannian gradient, shape [..., m, m]; see `Loss.score`."""
+        return 0.5 * (point - data[..., :, None] * data[..., None, :])
+
+    def _largest_whitened_square(self, query_region):
+        """B^2 / a, the largest |X^{-1/2} y|^2 for queries in the region."""
+        floor = np.linalg.eigvalsh(query_region.center)[0] * math.exp(-query_region.radius)
+        return float(self.norm_bound**2 / floor)
+
+    def score_bound(self, geometry, query_region):
+        """Return (sqrt(m) + B^2 / a) / 2, with a as in the Notes."""
+        return 0.5 * (math.sqrt(geometry.shape[0]) + self._largest_whitened_square(query_region))
+
+    def hessian_bound(self, geometry, query_region):
+        """B^2 / (2a), or 1/2 if that is more: the Hessian at the target is I / 2."""
+        return 0.5 * max(1.0, self._largest_whitened_square(query_region))
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "norm_bound": self.norm_bound}
+
+    def twin(self):
+        """Select the compiled score."""
+        return SPDLikelihoodTwin(self.norm_bound)
+
+
+@register_jitable
+def _score(twin, geometry, point, datum, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.5 * (point[i, j] - datum[i] * datum[j])
+
+
+compile_for_twin(score_into, SPDLikelihoodTwin, _score)

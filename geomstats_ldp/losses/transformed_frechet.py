@@ -1,0 +1,174 @@
+"""Centres of a transform of the distance that the user brings along."""
+
+from __future__ import annotations
+
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
+
+#: Number of distances at which a transform is examined.
+_GRID = 4097
+
+#: Where two transforms of one name are compared.
+_PROBES = np.geomspace(1e-6, 1e3, 91)
+
+
+class Transform(NamedTuple):
+    """A transform psi and its derivatives, functions of arrays of half squared distances."""
+
+    psi: Callable
+    psi_prime: Callable
+    psi_second: Callable
+
+    def at(self, t):
+        """Values of the three functions, shape [3, ...]."""
+        return np.array([np.broadcast_to(function(t), np.shape(t)) for function in self])
+
+
+_TRANSFORMS: dict[str, Transform] = {}
+
+
+def register_transform(name, psi, psi_prime, psi_second):
+    """Make a transform known by name, so that a protocol that uses it can be rebuilt.
+
+    Every process that rebuilds such a protocol, a participant's device for one, has to register
+    the transform first: a record holds the name, never the code.
+
+    Parameters
+    ----------
+    name : str
+        The name must mean the same transform everywhere.
+    psi, psi_prime, psi_second : callable
+        The transform of :math:`t = d^2 / 2` and its first two derivatives, of arrays.
+
+    Raises
+    ------
+    ProtocolError
+        If the name is taken by a transform with other values.
+    """
+    transform = Transform(psi, psi_prime, psi_second)
+    if not (isinstance(name, str) and name):
+        raise ProtocolError(f"name must be a string that is not empty; got {name!r}")
+    known = _TRANSFORMS.setdefault(name, transform)
+    with np.errstate(all="ignore"):
+        is_same = np.array_equal(known.at(_PROBES), transform.at(_PROBES), equal_nan=True)
+    if not is_same:
+        raise ProtocolError(f"name {name!r} is taken by a transform with other values")
+
+
+def find_transform(name):
+    """Return the registered transform of a name, or raise ProtocolError."""
+    if name not in _TRANSFORMS:
+        raise ProtocolError(
+            f"transform must be registered with register_transform; got {name!r}, "
+            f"known are {sorted(_TRANSFORMS)}"
+        )
+    return _TRANSFORMS[name]
+
+
+class TransformedFrechetLoss(RadialLoss):
+    r"""Loss :math:`\psi(d(x, y)^2 / 2)` for a registered psi (section S.1.2 of the paper).
+
+    It runs in the geomstats engine; `PseudoHuberLoss` is a compiled special case.
+
+    Parameters
+    ----------
+    center : array-like, shape [*point_shape]
+        Public centre of the ball of data.
+    data_radius : float
+        Public geodesic radius of that ball.
+    transform : str
+        Name given to `register_transform`.
+
+    Raises
+    ------
+    ProtocolError
+        If no transform of that name is registered.
+
+    See Also
+    --------
+    RadialLoss : what data and queries must satisfy, in particular on curved spaces.
+
+    Examples
+    --------
+    >>> from geomstats_ldp.losses import TransformedFrechetLoss, register_transform
+    >>> register_transform(
+    ...     "log", lambda t: np.log1p(t), lambda t: 1 / (1 + t), lambda t: -1 / (1 + t) ** 2
+    ... )
+    >>> TransformedFrechetLoss(center=[0.0, 0.0], data_radius=0.5, transform="log")
+    TransformedFrechetLoss(center=(0.0, 0.0), data_radius=0.5, transform='log')
+    """
+
+    name = "transformed_frechet"
+
+    def __init__(self, *, center, data_radius, transform):
+        super().__init__(center=center, data_radius=data_radius)
+        find_transform(transform)
+        self.transform = transform
+
+    def psi(self, t):
+        """Registered function."""
+        return find_transform(self.transform).psi(t)
+
+    def psi_prime(self, t):
+        """Registered derivative."""
+        return find_transform(self.transform).psi_prime(t)
+
+    def psi_second(self, t):
+        """Registered second derivative."""
+        return find_transform(self.transform).psi_second(t)
+
+    def check_transform(self, largest):
+        r"""Examine the condition of the paper up to a distance, and return the values found.
+
+        The condition is :math:`\psi'(t) + 2 t \min(\psi''(t), 0) > 0` for
+        :math:`0 \le t \le D^2 / 2`, examined on a fine grid.
+
+        Parameters
+        ----------
+        largest : float
+            Distance D.
+
+        Returns
+        -------
+        distance, slope, bend : array, shape [4097]
+            Distances s from 0 to D, and :math:`\psi', \psi''` at :math:`s^2 / 2`.
+
+        Raises
+        ------
+        ProtocolError
+            Naming the place where the condition fails.
+        """
+        distance = np.linspace(0.0, largest, _GRID)
+        with np.errstate(all="ignore"):
+            _, slope, bend = find_transform(self.transform).at(distance**2 / 2)
+            condition = slope + distance**2 * np.minimum(bend, 0.0)
+        fails = ~(np.isfinite(slope) & np.isfinite(bend) & (condition > 0))
+        if np.any(fails):
+            place = np.argmax(fails)
+            raise ProtocolError(
+                f"transform {self.transform!r} must keep psi'(t) + 2 t min(psi''(t), 0) positive "
+                f"for distances up to {largest:.6g}; it is {condition[place]:.6g} at "
+                f"t={distance[place] ** 2 / 2:.6g}, distance {distance[place]:.6g}. "
+                "Choose a smaller data_radius or working region"
+            )
+        return distance, slope, bend
+
+    def score_bound(self, geometry, query_region):
+        """Return D psi'(D^2 / 2), after examining the condition that makes it the largest norm."""
+        self.check_transform(self.largest_distance(geometry, query_region))
+        return super().score_bound(geometry, query_region)
+
+    def hessian_bound(self, geometry, query_region):
+        """Largest eigenvalue, radial or across, over the distances up to D."""
+        largest = self.largest_distance(geometry, query_region)
+        distance, slope, bend = self.check_transform(largest)
+        across = slope * hessian_comparison(geometry.guard, distance)
+        return float(np.max(np.maximum(across, slope + distance**2 * bend)))
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return super().to_spec() | {"transform": self.transform}

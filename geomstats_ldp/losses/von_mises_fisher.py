@@ -1,0 +1,100 @@
+"""Directional location: the von Mises-Fisher loss on the sphere."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.twins import compile_for_twin
+
+
+class VonMisesFisherTwin(NamedTuple):
+    """Selects the compiled score of `VonMisesFisherLoss`."""
+
+    kappa: float
+
+
+class VonMisesFisherLoss(Loss):
+    r"""Directional loss :math:`-\kappa \mu^T y` on the unit sphere (section S.1.3 of the paper).
+
+    It is the negative log-likelihood, up to a constant, of a von Mises-Fisher law of known
+    concentration. The target is the mean direction :math:`E Y / |E Y|` whatever the law of the
+    data. The score :math:`-\kappa (I - \mu\mu^T) y` has norm at most kappa.
+
+    Parameters
+    ----------
+    kappa : float
+        Public concentration, positive. It only scales the loss: target and guarantee do not
+        depend on it.
+
+    Raises
+    ------
+    ValueError
+        If kappa is not positive and finite.
+    """
+
+    name = "von_mises_fisher"
+
+    def __init__(self, *, kappa):
+        self.kappa = positive_number("kappa", kappa)
+
+    def check_space(self, guard):
+        """The unit sphere."""
+        if guard.name != "Hypersphere":
+            raise ProtocolError(f"loss 'von_mises_fisher' needs a Hypersphere; got {guard.name}")
+
+    def data_shape(self, geometry):
+        """Vectors of the ambient space; their direction is the datum."""
+        return geometry.shape
+
+    def clip(self, geometry, data):
+        """Scale vectors to unit length: the datum is a direction.
+
+        The zero vector has none and stays as it is: its score is zero at every point.
+        """
+        # Dividing by the largest entry first keeps the squares of huge and tiny ones in range.
+        largest = np.max(np.abs(data), axis=-1, keepdims=True)
+        scaled = data / np.where(largest > 0, largest, 1.0)
+        length = np.linalg.norm(scaled, axis=-1, keepdims=True)
+        return scaled / np.where(length > 0, length, 1.0)
+
+    def value(self, geometry, point, data):
+        """Loss of each datum, shape [...]; see `Loss.value`."""
+        return -self.kappa * np.sum(data * point, axis=-1)
+
+    def score(self, geometry, point, data):
+        """Riemannian gradient, shape [..., dim + 1]; see `Loss.score`."""
+        along = np.sum(data * point, axis=-1, keepdims=True)
+        return -self.kappa * (data - along * point)
+
+    def score_bound(self, geometry, query_region):
+        """Kappa, on the whole sphere; attained by data at a right angle to the query."""
+        return self.kappa
+
+    def hessian_bound(self, geometry, query_region):
+        """Kappa: the Hessian of a datum is the scalar kappa mu^T y."""
+        return self.kappa
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {"name": self.name, "kappa": self.kappa}
+
+    def twin(self):
+        """Select the compiled score."""
+        return VonMisesFisherTwin(self.kappa)
+
+
+@register_jitable
+def _score(twin, geometry, point, datum, out):
+    along = 0.0
+    for i in range(out.shape[0]):
+        along += datum[i] * point[i]
+    for i in range(out.shape[0]):
+        out[i] = -twin.kappa * (datum[i] - along * point[i])
+
+
+compile_for_twin(score_into, VonMisesFisherTwin, _score)

@@ -1,0 +1,275 @@
+"""Closed forms on the hyperboloid against 60-digit arithmetic and against geomstats."""
+
+import mpmath
+import numpy as np
+import pytest
+from geomstats.geometry.hyperbolic import Hyperbolic
+from geomstats.geometry.hyperboloid import Hyperboloid
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.geometry.spaces import (
+    guard_space,
+    hyperboloid,
+    lorentz,
+    space_from_spec,
+    space_to_spec,
+)
+
+DIMS = [1, 2, 3, 5]
+# Distance of the base point from the origin, displacement, relative tolerance. Coordinates are
+# known to cosh(distance) * 1e-16, which is 1e-12 at distance 10, 1e-6 of a displacement of 1e-6.
+CASES = [
+    (0.0, 0.7, 1e-12),
+    (0.5, 3.0, 1e-12),
+    (1.5, 1.0, 1e-12),
+    (2.0, 1e-8, 1e-8),
+    (0.0, 1e-8, 1e-8),
+    (10.0, 1e-6, 1e-6),
+    (10.0, 1.0, 1e-10),
+]
+
+
+def exact(point):
+    """Point of the sheet with the given spatial coordinates, which are doubles."""
+    spatial = [mpmath.mpf(float(entry)) for entry in point[1:]]
+    return [mpmath.sqrt(1 + mpmath.fsum(x * x for x in spatial)), *spatial]
+
+
+def product(a, b):
+    return mpmath.fsum(x * y for x, y in zip(a[1:], b[1:])) - a[0] * b[0]
+
+
+def combine(*terms):
+    """Sum of coefficient * vector."""
+    return [mpmath.fsum(entries) for entries in zip(*([c * x for x in v] for c, v in terms))]
+
+
+def tangent_of(spatial, base):
+    """Exact tangent vector with the given spatial part."""
+    spatial = [mpmath.mpf(float(entry)) for entry in spatial]
+    return [mpmath.fsum(x * w for x, w in zip(base[1:], spatial)) / base[0], *spatial]
+
+
+def reference_log(point, base):
+    cosine = -product(point, base)
+    angle = mpmath.acosh(cosine)
+    scale = angle / mpmath.sinh(angle) if angle else mpmath.mpf(1)
+    return combine((scale, point), (-scale * cosine, base))
+
+
+def reference_exp(vector, base):
+    length = mpmath.sqrt(product(vector, vector))
+    return combine((mpmath.cosh(length), base), (mpmath.sinh(length) / length, vector))
+
+
+def reference_transport(vector, base, end):
+    scale = product(vector, end) / (1 - product(base, end))
+    return combine((1, vector), (scale, base), (scale, end))
+
+
+def to_double(vector):
+    return np.array([float(entry) for entry in vector])
+
+
+def gap(actual, reference, base):
+    """Riemannian length of the error, relative to that of the reference."""
+    error = tangent_of([mpmath.mpf(float(a)) - r for a, r in zip(actual[1:], reference[1:])], base)
+    error = combine((1, tangent_of(actual[1:], base)), (-1, reference))
+    return float(mpmath.sqrt(abs(product(error, error) / product(reference, reference))))
+
+
+def random_pair(dim, distance, displacement, seed):
+    """Two points of the sheet in doubles: exponentials at the origin and at the first point."""
+    rng = np.random.default_rng(seed)
+    with mpmath.workdps(60):
+        direction = rng.normal(size=dim)
+        base = lorentz.on_sheet(np.sinh(distance) * direction / np.linalg.norm(direction))
+        vector = tangent_of(rng.normal(size=dim), exact(base))
+        length = mpmath.sqrt(product(vector, vector))
+        point = reference_exp(combine((displacement / length, vector)), exact(base))
+        return base, lorentz.on_sheet(to_double(point)[1:])
+
+
+def call(kernel, twin, *arguments, size):
+    out = np.full(size, np.nan)
+    kernel(twin, *arguments, out)
+    return out
+
+
+def make_geometry(dim, distance=0.8):
+    direction = 1.0 / np.arange(1.0, dim + 1)
+    reference = np.sinh(distance) * direction / np.linalg.norm(direction)
+    return Geometry(Hyperboloid(dim=dim), lorentz.on_sheet(reference))
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize(("distance", "displacement", "tolerance"), CASES)
+def test_log_distance_and_exp_against_mpmath(dim, distance, displacement, tolerance):
+    geometry = make_geometry(dim)
+    twin = geometry.twin()
+    for seed in range(5):
+        base, point = random_pair(dim, distance, displacement, seed)
+        with mpmath.workdps(60):
+            at = exact(base)
+            reference = reference_log(exact(point), at)
+            length = float(mpmath.sqrt(product(reference, reference)))
+            closed = call(hyperboloid._log, twin, point, base, size=dim + 1)
+            for log in (closed, geometry.log(point, base)):
+                assert gap(log, reference, at) < tolerance
+            for found in (hyperboloid._dist(twin, point, base), geometry.dist(point, base)):
+                assert abs(found / length - 1) < tolerance
+            vector = to_double(reference)
+            landed = reference_exp(tangent_of(vector[1:], at), at)
+            closed = call(hyperboloid._exp, twin, vector, base, size=dim + 1)
+            for end in (closed, geometry.exp(vector, base)):
+                miss = reference_log(exact(end), landed)
+                # the coordinates of the end point, and 1e-12 of the way
+                limit = 4e-16 * float(landed[0]) * float(landed[0]) ** 0.5 + 1e-12 * displacement
+                assert float(mpmath.sqrt(abs(product(miss, miss)))) < limit
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize(("distance", "displacement", "tolerance"), CASES)
+def test_transport_and_frame_against_mpmath(dim, distance, displacement, tolerance):
+    for seed in range(3):
+        base, point = random_pair(dim, distance, displacement, seed)
+        # Gram-Schmidt in the ambient space would be inaccurate far out
+        basis = lorentz.from_origin(np.eye(dim), base)
+        geometry = Geometry(Hyperboloid(dim=dim), base, basis=basis)
+        twin, rng = geometry.twin(), np.random.default_rng(40 + seed)
+        spatial, coords = rng.normal(size=dim), rng.normal(size=dim)
+        with mpmath.workdps(60):
+            at, end = exact(base), exact(point)
+            reference = reference_transport(tangent_of(spatial, at), at, end)
+            vector = lorentz.tangent(spatial, base)
+            closed = call(hyperboloid._transport, twin, vector, base, point, size=dim + 1)
+            for moved in (closed, geometry.transport(vector, base, point)):
+                assert gap(moved, reference, end) < (1e-11 if distance > 5 else 1e-13)
+            columns = [tangent_of(row[1:], at) for row in geometry.basis]
+            vector = combine(*((mpmath.mpf(c), v) for c, v in zip(coords, columns)))
+            reference = reference_transport(vector, at, end)
+            for lifted in (
+                call(hyperboloid._lift, twin, coords, point, size=dim + 1),
+                geometry.lift(coords, point),
+            ):
+                assert gap(lifted, reference, end) < (1e-11 if distance > 5 else 1e-13)
+            back = call(hyperboloid._lower, twin, to_double(reference), point, size=dim)
+            atol = 1e-11 if distance > 5 else 1e-13
+            np.testing.assert_allclose(back, coords, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_closed_forms_equal_geomstats_at_generic_points(dim):
+    geometry = make_geometry(dim)
+    twin, rng, size = geometry.twin(), np.random.default_rng(dim), dim + 1
+    metric = geometry.space.metric
+    for _ in range(30):
+        base, end = lorentz.on_sheet(rng.normal(size=(2, dim)))
+        ambient, coords = rng.normal(size=size), rng.normal(size=dim)
+        tangent = geometry.space.to_tangent(ambient, base)
+        # long vectors lead where geomstats has few digits left
+        ambient, tangent = (v / metric.norm(tangent, base) for v in (ambient, tangent))
+        moved = metric.parallel_transport(tangent, base, end_point=end)
+        pairs = [
+            (call(hyperboloid._exp, twin, tangent, base, size=size), metric.exp(tangent, base)),
+            (call(hyperboloid._retract, twin, tangent, base, size=size), metric.exp(tangent, base)),
+            (call(hyperboloid._log, twin, end, base, size=size), metric.log(end, base)),
+            (call(hyperboloid._transport, twin, tangent, base, end, size=size), moved),
+            (call(hyperboloid._to_tangent, twin, ambient, base, size=size), tangent),
+            (hyperboloid._dist(twin, base, end), metric.dist(base, end)),
+            (call(hyperboloid._lift, twin, coords, base, size=size), geometry.lift(coords, base)),
+            (
+                call(hyperboloid._lower, twin, tangent, base, size=dim),
+                geometry.lower(tangent, base),
+            ),
+        ]
+        for closed_form, through_geomstats in pairs:
+            np.testing.assert_allclose(closed_form, through_geomstats, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_transport_is_an_isometry_and_frames_are_orthonormal_far_out(dim):
+    geometry = make_geometry(dim)
+    twin = geometry.twin()
+    for distance in (0.0, 1.0, 5.0, 10.0):
+        base, end = random_pair(dim, distance, 2.0, seed=9)
+        frame = [call(hyperboloid._lift, twin, row, base, size=dim + 1) for row in np.eye(dim)]
+        gram = geometry.guard.inner(np.array(frame)[:, None], np.array(frame), base)
+        # coordinates are known to cosh(distance) roundings
+        atol = 1e-15 * (4 + np.cosh(distance)) * 10
+        np.testing.assert_allclose(gram, np.eye(dim), atol=atol)
+        lowered = [call(hyperboloid._lower, twin, row, base, size=dim) for row in frame]
+        np.testing.assert_allclose(lowered, np.eye(dim), atol=atol)
+        moved = [call(hyperboloid._transport, twin, row, base, end, size=dim + 1) for row in frame]
+        gram = geometry.guard.inner(np.array(moved)[:, None], np.array(moved), end)
+        np.testing.assert_allclose(gram, np.eye(dim), atol=1e-15 * (4 + end[0]) * 10)
+
+
+def test_nothing_is_nan_for_nearly_coincident_points():
+    rng = np.random.default_rng(0)
+    geometry = make_geometry(2)
+    n = 100_000
+    spatial = rng.normal(size=(n, 2)) * 10 ** rng.uniform(-12, 4, size=(n, 1))
+    nudge = rng.normal(size=(n, 2)) * 10 ** rng.uniform(-20, -7, size=(n, 1))
+    base = lorentz.on_sheet(spatial)
+    point = lorentz.on_sheet(spatial * (1 + nudge))
+    vectors = geometry.to_tangent(rng.normal(size=(n, 3)), base)
+    distance = geometry.dist(point, base)
+    assert np.isfinite(distance).all()
+    np.testing.assert_array_equal(distance, geometry.dist(base, point))
+    for result in (
+        geometry.norm(vectors, base),
+        geometry.log(point, base),
+        geometry.exp(geometry.log(point, base), base),
+        geometry.transport(vectors, base, point),
+        geometry.lift(rng.normal(size=(n, 2)), point),
+        geometry.lower(vectors, base),
+    ):
+        assert np.isfinite(result).all()
+    twin, out = geometry.twin(), np.empty(3)
+    for i in range(0, n, 50):
+        hyperboloid._log(twin, point[i], base[i], out)
+        np.testing.assert_allclose(out, geometry.log(point[i], base[i]), rtol=1e-9, atol=1e-300)
+        hyperboloid._transport(twin, vectors[i], base[i], point[i], out)
+        assert np.isfinite(out).all()
+
+
+@pytest.mark.parametrize("dim", DIMS)
+def test_a_point_and_itself(dim):
+    twin, point = make_geometry(dim).twin(), random_pair(dim, 1.0, 1.0, 3)[0]
+    assert not call(hyperboloid._log, twin, point, point, size=dim + 1).any()
+    assert hyperboloid._dist(twin, point, point) == 0.0
+    moved = call(hyperboloid._exp, twin, np.zeros(dim + 1), point, size=dim + 1)
+    np.testing.assert_allclose(moved, point, rtol=4e-16)
+
+
+def test_batches_broadcast_over_a_single_base_point():
+    geometry = make_geometry(3)
+    points = lorentz.on_sheet(np.random.default_rng(1).normal(size=(20, 3)))
+    points[0] = geometry.reference
+    logs = geometry.log(points, geometry.reference)
+    assert logs.shape == (20, 4)
+    np.testing.assert_allclose(geometry.exp(logs, geometry.reference), points, atol=1e-12)
+    assert geometry.dist(points, geometry.reference).shape == (20,)
+    assert geometry.lower(geometry.lift(np.eye(3), points[3]), points[3]).shape == (3, 3)
+
+
+def test_points_are_judged_relative_to_their_size():
+    geometry = make_geometry(2)
+    far = lorentz.on_sheet(np.array([3e5, -2e5]))
+    np.testing.assert_array_equal(geometry.check_point(far), far)
+    drifted = far * np.array([1 + 1e-10, 1.0, 1.0])
+    np.testing.assert_array_equal(geometry.check_point(drifted), far)
+    for point in (far * [1.001, 1, 1], far * [-1, 1, 1], [0.0, 0.0, 0.0]):
+        with pytest.raises(ProtocolError, match="Hyperboloid"):
+            geometry.check_point(point)
+
+
+def test_record_reads_back_and_other_coordinates_are_refused():
+    space = Hyperbolic(dim=4)
+    assert space_to_spec(space) == {"name": "Hyperboloid", "dim": 4}
+    assert guard_space(space_from_spec(space_to_spec(space))).dim == 4
+    assert guard_space(space).curvature == (-1.0, -1.0)
+    with pytest.raises(ProtocolError):
+        guard_space(Hyperbolic(dim=4, coords_type="ball"))

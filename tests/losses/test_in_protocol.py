@@ -1,0 +1,113 @@
+"""Every loss in a protocol: records, one participant's answer, and both engines."""
+
+import json
+
+import numpy as np
+import pytest
+
+from geomstats_ldp.emulation import emulate
+from geomstats_ldp.losses import (
+    LOSSES,
+    FrechetLoss,
+    PCALoss,
+    PseudoHuberLoss,
+    SPDLikelihoodLoss,
+    TransformedFrechetLoss,
+    VonMisesFisherLoss,
+    loss_from_spec,
+)
+from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.participant import Participant
+from geomstats_ldp.protocol import GainRule, Protocol, RadiusRule, make_protocol
+from geomstats_ldp.server import Server
+
+RADIUS = RadiusRule(0.2, 0.2, 0.27)
+CASES = {
+    "von_mises_fisher": ("sphere2", lambda c: VonMisesFisherLoss(kappa=2.0)),
+    "pca": ("sphere2", lambda c: PCALoss(norm_bound=1.5)),
+    "frechet": ("sphere2", lambda c: FrechetLoss(center=c, data_radius=0.6)),
+    "frechet on the hyperboloid": (
+        "hyperboloid2",
+        lambda c: FrechetLoss(center=c, data_radius=0.6),
+    ),
+    "log-Euclidean mean": ("log2", lambda c: FrechetLoss(center=c, data_radius=0.6)),
+    "frechet on SPD": ("affine2", lambda c: FrechetLoss(center=c, data_radius=0.6)),
+    "pseudo_huber": (
+        "hyperboloid2",
+        lambda c: PseudoHuberLoss(center=c, data_radius=0.6, scale=0.3),
+    ),
+    "transformed_frechet": (
+        "hyperboloid2",
+        lambda c: TransformedFrechetLoss(center=c, data_radius=0.4, transform="log"),
+    ),
+    "spd_likelihood": ("affine2", lambda c: SPDLikelihoodLoss(norm_bound=1.5)),
+}
+
+
+def test_every_loss_is_tested():
+    assert {make(np.zeros(1)).name for _, make in CASES.values()} == set(LOSSES)
+
+
+@pytest.fixture(params=list(CASES))
+def case(request, setting_of):
+    key, make = CASES[request.param]
+    setting = setting_of(key)
+    return setting, make(setting.center)
+
+
+def data_of(setting, loss, n):
+    """Raw data of which some must be clipped."""
+    shape = loss.data_shape(setting.geometry)
+    if shape == setting.geometry.shape:
+        return setting.around(setting.center, np.linspace(0.05, 0.8, n))
+    return np.random.default_rng(0).normal(size=(n, *shape))
+
+
+def protocol_of(setting, loss, n, epsilon=4.0):
+    region = setting.region
+    # Queries reach the radius rule's maximum beyond the region.
+    bound = loss.score_bound(setting.geometry, region._replace(radius=region.radius + 0.2))
+    return make_protocol(
+        setting.geometry.space,
+        loss,
+        make_mechanism("privunit", epsilon=epsilon, dim=setting.geometry.dim, bound=bound),
+        region,
+        radius=RADIUS,
+        gain=GainRule(0.5, 10.0, 0.6, 0.4),
+        n_participants=n,
+    )
+
+
+def test_protocol_reads_back_through_json(case):
+    protocol = protocol_of(*case, 20)
+    copy = Protocol.from_json(protocol.to_json())
+    assert copy.fingerprint == protocol.fingerprint
+    assert loss_from_spec(copy.loss) == case[1]
+    assert loss_from_spec(json.loads(json.dumps(case[1].to_spec()))) == case[1]
+
+
+def test_a_participant_answers(case):
+    setting, loss = case
+    protocol = protocol_of(setting, loss, 20)
+    server, datum = Server(protocol, "geomstats"), data_of(setting, loss, 5)[-1]
+    query = server.queries()[0]
+    message = Participant(protocol, 0).respond(query, datum)
+    assert message.tangent_vec.shape == setting.geometry.shape
+    with pytest.raises(ValueError, match="datum must be finite"):
+        Participant(protocol, 0).respond(query, np.nan * datum)
+    with pytest.raises(ValueError, match="datum must have shape"):
+        Participant(protocol, 0).respond(query, datum[..., :1])
+
+
+@pytest.mark.slow  # compiles the whole collection for every pair of space and loss
+def test_both_engines_agree(case):
+    setting, loss = case
+    data = data_of(setting, loss, 45)
+    states = []
+    for engine in ("auto", "geomstats"):
+        server = Server(protocol_of(setting, loss, len(data)), engine)
+        emulate(server, data, random_state=3)
+        states.append(server.state)
+    np.testing.assert_allclose(states[0].average, states[1].average, rtol=0, atol=1e-9)
+    for one, other in zip(states[0].sums, states[1].sums):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
