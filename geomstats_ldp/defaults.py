@@ -54,7 +54,7 @@ def default_gain(
     variance C n^-a p Sigma / (2 H), with p the largest eigenvalue of the preconditioner.
 
     The offset keeps the noise of the first update within the step cap, as in the paper, and the
-    first update itself short of the target under the typical Hessian, however many pairs share it.
+    first gain times L_H at most 1, so that no update overshoots, however many pairs share it.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def default_gain(
     noise_scale = largest * math.sqrt(mechanism.noise_variance)
     offset = max(
         gain_offset(constant, _GAIN_EXPONENT, noise_scale, mechanism.dim, step_cap, answers),
-        (answers * constant * largest * hessian) ** (1 / _GAIN_EXPONENT) - answers,
+        (answers * constant * largest * hessian_bound) ** (1 / _GAIN_EXPONENT) - answers,
     )
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
 
