@@ -1,10 +1,8 @@
 """Scikit-learn faces of the private estimators."""
 
-from geomstats_ldp.estimators.location import (
-    PrivateFrechetMean,
-    PrivateMEstimator,
-    PrivateVMFLocation,
-)
+from geomstats_ldp.estimators.frechet import PrivateFrechetMean
+from geomstats_ldp.estimators.location import PrivateMEstimator
 from geomstats_ldp.estimators.pca import PrivatePCA
+from geomstats_ldp.estimators.von_mises_fisher import PrivateVMFLocation
 
 __all__ = ["PrivateFrechetMean", "PrivateMEstimator", "PrivatePCA", "PrivateVMFLocation"]

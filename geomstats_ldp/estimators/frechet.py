@@ -1,0 +1,129 @@
+"""Private intrinsic means and robust centres."""
+
+from __future__ import annotations
+
+from geomstats.geometry.euclidean import Euclidean
+
+from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.location import LocationEstimator
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.losses import FrechetLoss, PseudoHuberLoss
+
+_FRECHET_LOSSES = ("squared", "pseudo_huber")
+
+
+@shared_docstring
+class PrivateFrechetMean(LocationEstimator):
+    r"""Intrinsic mean, or a robust centre, from one private message per participant.
+
+    The target minimises :math:`E\,\psi(d(x, Y)^2 / 2)`: the Fréchet mean with psi the identity,
+    the pseudo-Huber centre with :math:`\psi(t) = \rho^2 (\sqrt{1 + 2t/\rho^2} - 1)`. In Euclidean
+    space the first is the mean, on SPD matrices with the log-Euclidean metric the log-Euclidean
+    mean.
+
+    Parameters
+    ----------
+    space : geomstats manifold, optional
+        Space of the data, in any of its coordinates. Default Euclidean space.
+    loss : {"squared", "pseudo_huber"}, default="squared"
+    scale : float, optional
+        Scale rho of the pseudo-Huber loss, a distance; it bounds the score.
+    data_radius : float, default=1.0
+        Public radius about `initial_point` within which data are taken as they are. Data farther
+        out are moved to its edge by the participant, so the guarantee holds for any data.
+    {privacy}
+    initial_point : array-like, shape [*point_shape], optional
+        Public first guess and centre of the working region and of the data. Default the origin of
+        the space, where it has one.
+    region_radius : float, default=1.0
+        Geodesic radius about `initial_point` within which the centre is sought.
+    preconditioner : array-like, shape [dim, dim], optional
+        Public symmetric positive definite map of the update, in the frame at `initial_point`.
+        Default the identity.
+    retraction : str, default="exponential"
+        How queries, updates and the region move; "projection" is available on the sphere.
+    {run}
+
+    Attributes
+    ----------
+    estimate_ : array, shape [*point_shape]
+        The centre.
+    {fitted}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geomstats.geometry.hyperbolic import Hyperbolic
+    >>> from geomstats_ldp import PrivateFrechetMean
+    >>> disc = Hyperbolic(dim=2, coords_type="ball")
+    >>> X = np.random.default_rng(0).normal([0.2, -0.1], 0.1, size=(4000, 2))
+    >>> mean = PrivateFrechetMean(disc, epsilon=4.0, random_state=0).fit(X)
+    >>> bool(mean.confidence_region().contains(X.mean(axis=0)))
+    True
+    """
+
+    def __init__(
+        self,
+        space=None,
+        loss="squared",
+        scale=None,
+        data_radius=1.0,
+        epsilon=1.0,
+        delta=0.0,
+        mechanism="privunit",
+        *,
+        initial_point=None,
+        region_radius=1.0,
+        preconditioner=None,
+        retraction="exponential",
+        n_participants=None,
+        pairs_per_round=1,
+        hessian=None,
+        hessian_prior=None,
+        radius=None,
+        gain=None,
+        inference=None,
+        engine="auto",
+        keep_transcript=False,
+        verbose=False,
+        random_state=None,
+    ):
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            initial_point=initial_point,
+            region_radius=region_radius,
+            preconditioner=preconditioner,
+            retraction=retraction,
+            n_participants=n_participants,
+            pairs_per_round=pairs_per_round,
+            hessian=hessian,
+            hessian_prior=hessian_prior,
+            radius=radius,
+            gain=gain,
+            inference=inference,
+            engine=engine,
+            keep_transcript=keep_transcript,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.space = space
+        self.loss = loss
+        self.scale = scale
+        self.data_radius = data_radius
+
+    def _user_space(self, width):
+        return Euclidean(dim=width) if self.space is None else self.space
+
+    def _make_loss(self, space, center):
+        common = {"center": center, "data_radius": self.data_radius}
+        if self.loss == "squared":
+            if self.scale is not None:
+                raise ProtocolError("scale belongs to loss='pseudo_huber'; got loss='squared'")
+            return FrechetLoss(**common)
+        if self.loss == "pseudo_huber":
+            if self.scale is None:
+                raise ProtocolError("scale must be given for loss='pseudo_huber'; got None")
+            return PseudoHuberLoss(**common, scale=self.scale)
+        raise ProtocolError(f"loss must be one of {_FRECHET_LOSSES}; got {self.loss!r}")

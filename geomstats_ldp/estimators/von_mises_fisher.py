@@ -1,0 +1,119 @@
+"""Private mean direction."""
+
+from __future__ import annotations
+
+from geomstats.geometry.hypersphere import Hypersphere
+
+from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.location import LocationEstimator
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import unit_vector
+from geomstats_ldp.losses import VonMisesFisherLoss
+
+
+@shared_docstring
+class PrivateVMFLocation(LocationEstimator):
+    r"""Mean direction from one private message per participant.
+
+    The target is :math:`E[Y] / |E[Y]|`, the location of a von Mises-Fisher law with known
+    concentration and the mean direction of any other law on the sphere.
+
+    Parameters
+    ----------
+    kappa : float, default=1.0
+        Concentration in the loss :math:`-\kappa \mu^T y`. It bounds the score and scales the
+        Hessian; the target does not depend on it, nor does the region.
+    {privacy}
+    initial_point : array-like, shape [n_features], optional
+        Public first guess and centre of the working region, scaled to unit length. Default
+        (1, ..., 1).
+    region_radius : float, default=1.0
+        Angle in radians about `initial_point` within which the direction is sought.
+    preconditioner : array-like, shape [dim, dim], optional
+        Public symmetric positive definite map of the update, in the frame at `initial_point`.
+        Default the identity.
+    retraction : {"projection", "exponential"}, default="projection"
+        How queries, updates and the region move along the sphere; "projection" normalises.
+    {run}
+
+    Attributes
+    ----------
+    estimate_ : array, shape [n_features]
+        Mean direction, a unit vector.
+    {fitted}
+
+    Notes
+    -----
+    Rows are directions: the participant scales them to unit length. A zero row has no direction
+    and pulls nowhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geomstats_ldp import PrivateVMFLocation
+    >>> X = np.random.default_rng(0).normal([1.0, 0.5, 0.0], 0.4, size=(4000, 3))
+    >>> location = PrivateVMFLocation(epsilon=4.0, initial_point=[1, 1, 1], random_state=0).fit(X)
+    >>> region = location.confidence_region()
+    >>> direction = (X / np.linalg.norm(X, axis=1, keepdims=True)).mean(axis=0)
+    >>> bool(region.contains(direction / np.linalg.norm(direction)))
+    True
+    """
+
+    _min_features = 2
+    space = None
+
+    def __init__(
+        self,
+        kappa=1.0,
+        epsilon=1.0,
+        delta=0.0,
+        mechanism="privunit",
+        *,
+        initial_point=None,
+        region_radius=1.0,
+        preconditioner=None,
+        retraction="projection",
+        n_participants=None,
+        pairs_per_round=1,
+        hessian=None,
+        hessian_prior=None,
+        radius=None,
+        gain=None,
+        inference=None,
+        engine="auto",
+        keep_transcript=False,
+        verbose=False,
+        random_state=None,
+    ):
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            initial_point=initial_point,
+            region_radius=region_radius,
+            preconditioner=preconditioner,
+            retraction=retraction,
+            n_participants=n_participants,
+            pairs_per_round=pairs_per_round,
+            hessian=hessian,
+            hessian_prior=hessian_prior,
+            radius=radius,
+            gain=gain,
+            inference=inference,
+            engine=engine,
+            keep_transcript=keep_transcript,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.kappa = kappa
+
+    def _user_space(self, width):
+        if width < 2:
+            raise ProtocolError(f"n_features must be at least 2; got {width}")
+        return Hypersphere(dim=width - 1)
+
+    def _make_center(self, space):
+        return unit_vector(self.initial_point, space.dim + 1)
+
+    def _make_loss(self, space, center):
+        return VonMisesFisherLoss(kappa=self.kappa)
