@@ -36,6 +36,11 @@ def decode(value):
     return value
 
 
+def nested_tuple(array):
+    """Floats of an array as nested tuples: a plain record that cannot be changed."""
+    return tuple(map(nested_tuple, array)) if np.ndim(array) else float(array)
+
+
 def canonical_json(value):
     """One text per value: sorted keys, no spaces, shortest floats that read back exactly."""
     return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), allow_nan=False)

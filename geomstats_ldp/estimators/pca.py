@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from geomstats.geometry.hypersphere import Hypersphere
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import unit_vector
+from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import PCALoss, loss_from_spec
 from geomstats_ldp.protocol.checks import check_preconditioner
 
@@ -121,9 +120,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         return None if self.initial_point is None else np.size(self.initial_point)
 
     def _make_space(self, width):
-        if width < 2:
-            raise ProtocolError(f"n_features must be at least 2; got {width}")
-        return Hypersphere(dim=width - 1)
+        return sphere_of_width(width)
 
     def _make_center(self, space):
         return unit_vector(self.initial_point, space.dim + 1)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from geomstats.geometry.hypersphere import Hypersphere
-
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.location import LocationEstimator
-from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import unit_vector
+from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import VonMisesFisherLoss
 
 
@@ -108,9 +105,7 @@ class PrivateVMFLocation(LocationEstimator):
         self.kappa = kappa
 
     def _user_space(self, width):
-        if width < 2:
-            raise ProtocolError(f"n_features must be at least 2; got {width}")
-        return Hypersphere(dim=width - 1)
+        return sphere_of_width(width)
 
     def _make_center(self, space):
         return unit_vector(self.initial_point, space.dim + 1)

@@ -1,7 +1,7 @@
 """Geometry: the door to geomstats, public frames, retractions and working regions."""
 
 from geomstats_ldp.geometry.coordinates import UserCoordinates
-from geomstats_ldp.geometry.directions import unit_vector
+from geomstats_ldp.geometry.directions import sphere_of_width, unit_vector
 from geomstats_ldp.geometry.frames import orthonormal_basis
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import (
@@ -20,6 +20,7 @@ __all__ = [
     "guard_space",
     "orthonormal_basis",
     "region_of_queries",
+    "sphere_of_width",
     "spherical_cap",
     "unit_vector",
 ]

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from geomstats.geometry.hypersphere import Hypersphere
 
 from geomstats_ldp.exceptions import ProtocolError
+
+
+def sphere_of_width(width):
+    """Unit sphere of vectors with `width` coordinates; at least two make a direction."""
+    if width < 2:
+        raise ProtocolError(f"n_features must be at least 2; got {width}")
+    return Hypersphere(dim=width - 1)
 
 
 def unit_vector(direction, width, name="initial_point"):

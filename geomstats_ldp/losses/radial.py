@@ -10,6 +10,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import LDPWarning, ProtocolError
 from geomstats_ldp.losses.base import Loss, positive_number
+from geomstats_ldp.serialization import nested_tuple
 
 #: Relative distance off the manifold that is taken for rounding of the data.
 _ON_MANIFOLD = 1e-6
@@ -198,7 +199,7 @@ class RadialLoss(Loss):
         """Plain record, for JSON."""
         return {
             "name": self.name,
-            "center": _nested_tuple(self.center),
+            "center": nested_tuple(self.center),
             "data_radius": self.data_radius,
         }
 
@@ -247,7 +248,3 @@ def _quickly_on(guard, rows):
 def _spread(geometry, numbers):
     """Append axes of length one, so that numbers multiply points: [...] to [..., 1, ..., 1]."""
     return np.asarray(numbers)[(...,) + (None,) * len(geometry.shape)]
-
-
-def _nested_tuple(array):
-    return tuple(map(_nested_tuple, array)) if np.ndim(array) else float(array)

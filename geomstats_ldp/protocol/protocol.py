@@ -22,7 +22,7 @@ from geomstats_ldp.protocol.checks import (
 )
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
-from geomstats_ldp.serialization import canonical_json, decode
+from geomstats_ldp.serialization import canonical_json, decode, nested_tuple
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 1
@@ -38,10 +38,6 @@ class _Record(dict):
 
     def __reduce__(self):
         return _Record, (dict(self),)
-
-
-def _nested_tuple(array):
-    return tuple(_nested_tuple(row) for row in array) if np.ndim(array) else float(array)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +163,7 @@ class Protocol:
             if record.pop("format") != _FORMAT:
                 raise ValueError("unknown format")
             for name in ("reference", "basis", "initial_point", "directions", "preconditioner"):
-                record[name] = _nested_tuple(record[name])
+                record[name] = nested_tuple(record[name])
             record["radius"] = RadiusRule(**record["radius"])
             record["gain"] = GainRule(**record["gain"])
             record["inference"] = InferenceRule(**record["inference"])
@@ -268,13 +264,13 @@ def make_protocol(
         space=space_to_spec(space),
         loss=loss.to_spec(),
         mechanism=mechanism.to_spec(),
-        region=region.to_spec() | {"center": _nested_tuple(center)},
+        region=region.to_spec() | {"center": nested_tuple(center)},
         retraction=retraction,
-        reference=_nested_tuple(geometry.reference),
-        basis=_nested_tuple(geometry.basis),
-        initial_point=_nested_tuple(initial_point),
-        directions=_nested_tuple(check_direction_cycle(directions, dim)),
-        preconditioner=_nested_tuple(check_preconditioner(preconditioner, dim)),
+        reference=nested_tuple(geometry.reference),
+        basis=nested_tuple(geometry.basis),
+        initial_point=nested_tuple(initial_point),
+        directions=nested_tuple(check_direction_cycle(directions, dim)),
+        preconditioner=nested_tuple(check_preconditioner(preconditioner, dim)),
         radius=radius,
         gain=gain,
         inference=InferenceRule() if inference is None else inference,
