@@ -157,7 +157,17 @@ def _update(geometry, region, schedule, state, scratch, average, n_answers):
     capped = _capped_step(schedule, average, gain(schedule, n_answers, n_participants), step)
     dispatch.lift(geometry, step, state.iterate, scratch.vectors[0])
     dispatch.retract(geometry, scratch.vectors[0], state.iterate, scratch.point)
-    projected = project(geometry, region, scratch.point, scratch.vectors[0], state.iterate)
+    # A region that holds the queries keeps room for those of the next round, the widest first.
+    room = query_radius(schedule, state.counts[N_PAIRS]) if region.holds_queries else 0.0
+    projected = project(
+        region,
+        geometry,
+        room,
+        scratch.point,
+        scratch.vectors,
+        scratch.coords[0],
+        state.iterate,
+    )
     if capped:
         state.counts[N_CAPPED] += 1
     if projected:
