@@ -75,14 +75,20 @@ _compiled_emulate_rounds = cached_njit(emulate_rounds)
 def emulate(server, data, random_state=None, progress=False):
     """Feed a server the answers of one participant per row of `data`, in row order.
 
+    A stream can be emulated in pieces, with the state of the server read in between: the pieces
+    give the very state of one call, if they draw from one and the same `Streams`.
+
     Parameters
     ----------
     server : Server
         Changed in place.
     data : array, shape [n, *data_shape]
-        Raw data; the rows are checked before the first message is made.
-    random_state : None, int, numpy Generator or RandomState
+        Raw data; the rows are checked before the first message is made. They complete the planned
+        number of participants, or stay within the plan and fill whole rounds; an open plan has
+        whole rounds only.
+    random_state : None, int, numpy Generator, RandomState or Streams
         As for `Participant`; the draws are those of one `Participant` that answers row by row.
+        `make_streams` makes the streams of a run in pieces.
     progress : bool, default=False
         Show a progress bar.
 
@@ -90,6 +96,8 @@ def emulate(server, data, random_state=None, progress=False):
     ------
     ValueError
         If the data are not finite or have the wrong shape.
+    ProtocolError
+        If a round is open, or the rows do not fit the plan. The server is then what it was.
     """
     protocol = server.protocol
     loss = loss_from_spec(protocol.loss)
@@ -115,10 +123,13 @@ def _check_plan(server, n_rows):
     planned, received = server.protocol.n_participants, server.n_participants
     if server.pending:
         raise ProtocolError("an open round cannot be emulated; finish it with messages first")
-    if planned is None or planned != received + n_rows:
+    if planned is not None and received + n_rows == planned:
+        return
+    full = 2 * server.protocol.pairs_per_round
+    if n_rows % full != 0 or (planned is not None and received + n_rows > planned):
         raise ProtocolError(
             f"data must complete the plan of n_participants={planned}, of which {received} have "
-            f"answered; got {n_rows} rows"
+            f"answered, or stay within it and fill whole rounds of {full}; got {n_rows} rows"
         )
 
 

@@ -8,6 +8,7 @@ import pytest
 from geomstats_ldp import emulation
 from geomstats_ldp.emulation import emulate
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message
 from geomstats_ldp.server import Server
@@ -133,14 +134,47 @@ def test_a_huge_finite_datum_does_not_stop_the_collection(pca_protocol, pca_data
         assert np.isfinite(messages).all()
 
 
-@pytest.mark.parametrize("rows", [40, 42, 0])
-def test_data_must_complete_the_plan(pca_protocol, pca_data, same_state, rows):
-    server = Server(pca_protocol(n_participants=41))
-    with pytest.raises(ProtocolError, match=f"got {rows} rows"):
+@pytest.mark.parametrize(("n_participants", "rows"), [(41, 39), (41, 42), (None, 7)])
+def test_data_must_fit_the_plan(pca_protocol, pca_data, same_state, n_participants, rows):
+    server = Server(pca_protocol(n_participants=n_participants))
+    with pytest.raises(ProtocolError, match=f"{n_participants}.*whole rounds of 2; got {rows} row"):
         emulate(server, pca_data(rows), 0)
     assert same_state(server.state, Server(server.protocol).state)
-    with pytest.raises(ProtocolError, match="n_participants=None"):
-        emulate(Server(pca_protocol()), pca_data(10), 0)
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_a_piece_ends_with_its_round(pca_protocol, pca_data, rows):
+    server = Server(pca_protocol(n_participants=41, pairs_per_round=3))
+    with pytest.raises(ProtocolError, match=f"whole rounds of 6; got {rows} rows"):
+        emulate(server, pca_data(rows), 0)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_pieces_give_the_state_of_one_call(
+    pca_protocol, pca_data, same_state, mechanism, shape, engine
+):
+    protocol, data = pca_protocol(**mechanism, **shape), pca_data(shape["n_participants"])
+    whole, pieced = (Server(protocol, engine, keep_messages=True) for _ in range(2))
+    emulate(whole, data, 5)
+    streams, seen = make_streams(5), []
+    for piece in (data[:24], data[24:24], data[24:]):  # 24 is a multiple of every round here
+        emulate(pieced, piece, streams)
+        seen.append(pieced.n_participants)
+    assert seen == [24, 24, len(data)]
+    assert same_state(pieced.state, whole.state)
+    np.testing.assert_array_equal(pieced.messages, whole.messages)
+
+
+def test_an_open_plan_goes_on_by_whole_rounds(pca_protocol, pca_data, same_state):
+    whole, pieced = (Server(pca_protocol(pairs_per_round=2)) for _ in range(2))
+    data, streams = pca_data(20), make_streams(1)
+    emulate(whole, data, 1)
+    for piece in (data[:8], data[8:]):
+        emulate(pieced, piece, streams)
+    assert same_state(pieced.state, whole.state)
+    assert len(pieced.queries()) == 4  # the collection stays open
 
 
 def test_emulation_continues_where_messages_ended(pca_protocol, pca_data):
