@@ -9,7 +9,7 @@ from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import UserCoordinates, guard_space
-from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses import check_registered, loss_from_spec
 
 
 class LocationEstimator(BasePrivateEstimator):
@@ -99,8 +99,9 @@ class PrivateMEstimator(LocationEstimator):
     ----------
     space : geomstats manifold
     loss : Loss
-        One of `geomstats_ldp.losses`, or a subclass of `Loss`. Its own public points, such as the
-        centre of a ball of data, are in the coordinates the package computes in.
+        One of `geomstats_ldp.losses`, or of a class given to `register_loss`. Its own public
+        points, such as the centre of a ball of data, are in the coordinates the package computes
+        in.
     {privacy}
     initial_point : array-like, shape [*point_shape], optional
         Public first guess and centre of the working region. Default the origin of the space,
@@ -169,4 +170,4 @@ class PrivateMEstimator(LocationEstimator):
         self.loss = loss
 
     def _make_loss(self, space, center):
-        return self.loss
+        return check_registered(self.loss)
