@@ -15,7 +15,7 @@ from geomstats_ldp.geometry import (
     UserCoordinates,
     guard_space,
 )
-from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses import check_registered, loss_from_spec
 
 
 class LocationEstimator(BasePrivateEstimator):
@@ -125,8 +125,9 @@ class PrivateMEstimator(LocationEstimator):
     ----------
     space : geomstats manifold
     loss : Loss
-        One of `geomstats_ldp.losses`, or a subclass of `Loss`. Its own public points, such as the
-        centre of a ball of data, are in the coordinates the package computes in.
+        One of `geomstats_ldp.losses`, or of a class given to `register_loss`. Its own public
+        points, such as the centre of a ball of data, are in the coordinates the package computes
+        in.
     {privacy}
     initial_point : array-like, shape [*point_shape], optional
         Public first guess and centre of the working region. Default the origin of the space,
@@ -200,4 +201,4 @@ class PrivateMEstimator(LocationEstimator):
         self.region = region
 
     def _make_loss(self, space, center):
-        return self.loss
+        return check_registered(self.loss)
