@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 from geomstats.geometry.euclidean import Euclidean
@@ -27,6 +27,40 @@ from geomstats_ldp.studies.affine_score import AffineScoreLoss
 #: Privacy levels of the paper, and delta of its Gaussian mechanism.
 EPSILONS = (math.inf, 8.0, 4.0, 2.0, 1.0)
 GAUSSIAN_DELTA = 1e-6
+
+
+# ---------------------------------------------------------------- laws of the data
+
+
+class FiniteLaw:
+    """Data that take finitely many values, so that every expectation is a sum.
+
+    Parameters
+    ----------
+    support : array, shape [n_values, *data_shape]
+    probabilities : array-like, shape [n_values]
+    """
+
+    def __init__(self, support, probabilities):
+        self.support = np.asarray(support)
+        self.probabilities = np.asarray(probabilities, dtype=float)
+        self._edges = np.cumsum(self.probabilities)[:-1]
+
+    def draw(self, rng, n):
+        """Draw n values, shape [n, *data_shape], with a numpy Generator."""
+        return self.support[np.searchsorted(self._edges, rng.random(n), side="right")]
+
+
+def _independent(values, probabilities):
+    """Law of vectors whose coordinate j takes values[:, j], independently of the others."""
+    n_values, dim = np.shape(values)
+    choices = np.stack(np.meshgrid(*[range(n_values)] * dim, indexing="ij"), axis=-1)
+    choices = choices.reshape(-1, dim)
+    support = np.take_along_axis(np.asarray(values), choices, axis=0)
+    return FiniteLaw(support, np.prod(np.asarray(probabilities)[choices], axis=-1))
+
+
+# ---------------------------------------------------------------- records
 
 
 @dataclass(frozen=True)
@@ -74,8 +108,8 @@ class Design:
     reference, initial_point, target : array, shape [*point_shape]
     score_bound : float
         G.
-    draw : callable
-        ``draw(rng, n)`` gives data, shape [n, *data_shape].
+    law : FiniteLaw
+        Law of the data.
     paper : PaperTuning
     """
 
@@ -88,7 +122,7 @@ class Design:
     initial_point: np.ndarray
     target: np.ndarray
     score_bound: float
-    draw: Callable
+    law: FiniteLaw
     paper: PaperTuning
 
     @cached_property
@@ -99,39 +133,6 @@ class Design:
     def error(self, estimate):
         """Geodesic distance to the target; coordinate distance in C and F, which are flat."""
         return float(self.geometry.dist(estimate, self.target))
-
-
-# ---------------------------------------------------------------- laws of the data
-
-
-class FiniteLaw:
-    """Data that take finitely many values.
-
-    Parameters
-    ----------
-    support : array, shape [n_values, *data_shape]
-    probabilities : array-like, shape [n_values]
-    """
-
-    def __init__(self, support, probabilities):
-        self.support = np.asarray(support)
-        self.probabilities = np.asarray(probabilities, dtype=float)
-        self._edges = np.cumsum(self.probabilities)[:-1]
-
-    def __call__(self, rng, n):
-        """Draw n values."""
-        return self.support[np.searchsorted(self._edges, rng.random(n), side="right")]
-
-
-class RademacherLaw:
-    """Independent random signs times fixed scales (design B)."""
-
-    def __init__(self, scales):
-        self.scales = np.asarray(scales, dtype=float)
-
-    def __call__(self, rng, n):
-        """Draw n rows."""
-        return self.scales * (2.0 * rng.integers(0, 2, size=(n, len(self.scales))) - 1.0)
 
 
 # ---------------------------------------------------------------- the designs
@@ -160,7 +161,7 @@ def _design_a():
         initial_point=unit_vector([0.96, 0.23, -0.16], 3),
         target=e1,
         score_bound=5.0,
-        draw=FiniteLaw(support, [0.4, 0.15, 0.15, 0.15, 0.15]),
+        law=FiniteLaw(support, [0.4, 0.15, 0.15, 0.15, 0.15]),
         paper=PaperTuning(_shrinking(0.6, 3.5), 0.8, _caps(0.85), 6.25, retraction="projection"),
     )
 
@@ -177,7 +178,7 @@ def _design_b():
         initial_point=unit_vector([0.95, 0.18, -0.12, 0.20], 4),
         target=e1,
         score_bound=2.8,
-        draw=RademacherLaw(np.sqrt(variances)),
+        law=_independent(np.stack([np.sqrt(variances), -np.sqrt(variances)]), [0.5, 0.5]),
         paper=PaperTuning(
             _shrinking(0.6, 3.5),
             1.0,
@@ -218,7 +219,7 @@ def _design_c():
         initial_point=_exp_symmetric([0.32, 0.0, -0.22]),
         target=target,
         score_bound=math.sqrt(3) * 0.5 + 0.38,
-        draw=FiniteLaw(_exp_symmetric(support), [0.4] + [0.1] * 6),
+        law=FiniteLaw(_exp_symmetric(support), [0.4] + [0.1] * 6),
         paper=PaperTuning(RadiusRule.fixed(0.14), 0.8, _caps(0.75), 1.25, 0.2, 0.2),
     )
 
@@ -243,7 +244,7 @@ def _design_d():
         initial_point=_hyperbolic([0.18, -0.14]),
         target=origin,
         score_bound=1.4,
-        draw=FiniteLaw(support, [0.25] * 4),
+        law=FiniteLaw(support, [0.25] * 4),
         paper=PaperTuning(_shrinking(0.45, 3.5), 0.8, _caps(0.85), 1.4 / math.tanh(1.4), guard=0.5),
     )
 
@@ -261,7 +262,7 @@ def _design_e():
         initial_point=_hyperbolic([0.18, -0.12]),
         target=origin,
         score_bound=0.45,
-        draw=FiniteLaw(support, [0.35, 0.35, 0.15, 0.15]),
+        law=FiniteLaw(support, [0.35, 0.35, 0.15, 0.15]),
         paper=PaperTuning(
             _shrinking(0.6, 4.5), 0.8, _caps(1.0, 1.0, 2.0, 1.5, 2.0), 1.0, 1.5, 2.5, 0.5
         ),
@@ -274,8 +275,8 @@ def _affine_datum(xi):
 
 
 def _design_f():
-    values, weights = np.array([0.0, math.sqrt(2), -math.sqrt(2)]), np.array([0.5, 0.25, 0.25])
-    pairs = np.stack(np.meshgrid(values, values, indexing="ij"), axis=-1).reshape(-1, 2)
+    values = np.array([0.0, math.sqrt(2), -math.sqrt(2)])
+    xi = _independent(np.stack([values, values], axis=-1), [0.5, 0.25, 0.25])
     origin = np.zeros(3)
     return Design(
         name="F",
@@ -287,7 +288,7 @@ def _design_f():
         initial_point=np.array([0.20, -0.10, 0.15]),
         target=origin,
         score_bound=1 + math.sqrt(2.5),
-        draw=FiniteLaw(_affine_datum(pairs), np.outer(weights, weights).ravel()),
+        law=FiniteLaw(_affine_datum(xi.support), xi.probabilities),
         paper=PaperTuning(
             RadiusRule.fixed(0.3), 1.0, _caps(0.85, 0.85, 0.1, 0.2, 0.4), 0.6, 0.4, 0.4
         ),

@@ -3,14 +3,64 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 from geomstats_ldp.estimators import PrivateMEstimator
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, make_protocol
 from geomstats_ldp.schedules import gain_offset
-from geomstats_ldp.studies.designs import GAUSSIAN_DELTA
+from geomstats_ldp.studies.designs import EPSILONS, GAUSSIAN_DELTA
 
 TUNINGS = ("paper", "default")
+
+
+@dataclass(frozen=True)
+class BaselineTuning:
+    """Constants of the two baselines in one design (section 5.1 of the paper).
+
+    Attributes
+    ----------
+    gain_constant : float
+        C of the one-query gain.
+    step_caps : dict
+        Bound on the first noise step, for each epsilon.
+    hessian_bound : float
+        L_H.
+    probe_scale : float
+    probe_exponents : dict
+        The probe radius is ``probe_scale * n^-exponent``, with an exponent for each epsilon.
+    always_offset : bool
+        Whether the half-sample recursion has the offset form of the gain too.
+    """
+
+    gain_constant: float
+    step_caps: dict
+    hessian_bound: float
+    probe_scale: float = 0.65
+    probe_exponents: dict = field(default_factory=lambda: dict.fromkeys(EPSILONS, 0.025))
+    always_offset: bool = False
+
+
+def _caps(*values):
+    return dict(zip(EPSILONS, values))
+
+
+BASELINE_TUNING = {
+    "A": BaselineTuning(0.18, dict.fromkeys(EPSILONS, 0.85), 5.0),
+    "B": BaselineTuning(0.24, _caps(1.35, 1.60, 1.35, 1.35, 1.35), 5.6),
+    "C": BaselineTuning(0.60, dict.fromkeys(EPSILONS, 0.75), 1.0),
+    "D": BaselineTuning(
+        0.75, dict.fromkeys(EPSILONS, 0.85), 1.4 / math.tanh(1.4), probe_scale=0.85
+    ),
+    "E": BaselineTuning(
+        0.75,
+        _caps(1.0, 1.0, 2.0, 1.5, 2.0),
+        1.0,
+        probe_scale=0.85,
+        probe_exponents=dict.fromkeys(EPSILONS, 0.025) | {math.inf: 0.15},
+    ),
+    "F": BaselineTuning(1.00, _caps(0.85, 0.85, 0.10, 0.20, 0.40), 0.6, always_offset=True),
+}
 
 _GAIN_EXPONENT = 0.60
 
