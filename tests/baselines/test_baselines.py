@@ -2,7 +2,9 @@
 
 import inspect
 import pickle
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -362,3 +364,9 @@ def test_a_failed_fit_leaves_the_last_one(pca_protocol, pca_data):
 def test_probe_radius_must_make_sense(pca_protocol, pca_data, radius, match):
     with pytest.raises(ProtocolError, match=match):
         half_sample(pca_protocol(), probe_radius=radius).fit(pca_data(80))
+
+
+def test_the_example_of_the_docs_runs(capsys):
+    text = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    exec(re.search(r"```python\n(.*?)```", text, re.S)[1], {})
+    assert "WaldRegion(level=0.95, dim=2" in capsys.readouterr().out
