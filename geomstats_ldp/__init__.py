@@ -4,6 +4,7 @@ from geomstats_ldp.estimators import (
     PrivateFrechetMean,
     PrivateMEstimator,
     PrivatePCA,
+    PrivateSPDCovariance,
     PrivateVMFLocation,
 )
 from geomstats_ldp.inference import SmoothFunctional, WaldRegion
@@ -19,6 +20,7 @@ __all__ = [
     "PrivateFrechetMean",
     "PrivateMEstimator",
     "PrivatePCA",
+    "PrivateSPDCovariance",
     "PrivateVMFLocation",
     "Protocol",
     "Query",
