@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.frames import orthonormal_basis
 from geomstats_ldp.geometry.spaces import guard_space
 
 
@@ -23,8 +22,8 @@ class Geometry:
     reference : array-like, shape [*point_shape]
         Public point at which the frame is given.
     basis : array-like, shape [dim, *point_shape], optional
-        Orthonormal basis of the tangent space at `reference`. By default the coordinate vectors
-        of the ambient space are projected and orthonormalised.
+        Orthonormal basis of the tangent space at `reference`. By default that of the guard of the
+        space; most project the coordinate vectors of the ambient space and orthonormalise them.
     retraction : str, default="exponential"
         Second-order retraction of queries and updates. On the sphere "projection" adds the vector
         in the ambient space and normalises.
@@ -45,7 +44,7 @@ class Geometry:
         self.shape = self.guard.shape
         self.reference = self.check_point(reference, "reference")
         if basis is None:
-            basis = orthonormal_basis(self.guard, self.reference)
+            basis = self.guard.basis_at(self.reference)
         self.basis = self._check_basis(basis)
 
     def _check_basis(self, basis):

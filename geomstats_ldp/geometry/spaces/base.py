@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.frames import orthonormal_basis
 
 
 class GuardedSpace(ABC):
@@ -73,6 +74,13 @@ class GuardedSpace(ABC):
     def to_tangent(self, vector, base_point):
         """Orthogonal projection of an ambient vector onto the tangent space."""
         return self.space.to_tangent(vector, base_point)
+
+    def basis_at(self, reference):
+        """Orthonormal basis of a tangent space, shape [dim, *point_shape].
+
+        A deterministic function of the point; by default `orthonormal_basis`.
+        """
+        return orthonormal_basis(self, reference)
 
     # ---------------------------------------------------------------- metric
 
