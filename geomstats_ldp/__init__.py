@@ -7,6 +7,7 @@ from geomstats_ldp.estimators import (
     PrivateSPDCovariance,
     PrivateVMFLocation,
 )
+from geomstats_ldp.geometry import register_space
 from geomstats_ldp.inference import SmoothFunctional, WaldRegion
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
@@ -28,4 +29,5 @@ __all__ = [
     "SmoothFunctional",
     "Transcript",
     "WaldRegion",
+    "register_space",
 ]

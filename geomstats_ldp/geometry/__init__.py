@@ -10,16 +10,18 @@ from geomstats_ldp.geometry.regions import (
     region_of_queries,
     spherical_cap,
 )
-from geomstats_ldp.geometry.spaces import guard_space
+from geomstats_ldp.geometry.spaces import RegisteredSpace, guard_space, register_space
 
 __all__ = [
     "GeodesicBall",
     "Geometry",
+    "RegisteredSpace",
     "UserCoordinates",
     "geodesic_ball",
     "guard_space",
     "orthonormal_basis",
     "region_of_queries",
+    "register_space",
     "sphere_of_width",
     "spherical_cap",
     "unit_vector",
