@@ -153,8 +153,20 @@ class WaldRegion:
         -------
         points : array, shape [n_points, *point_shape]
             In order along the curve when dim is 2, spread evenly otherwise.
+
+        Raises
+        ------
+        ProtocolError
+            If the region is so large that its boundary is out of reach of floating point.
         """
-        return self._from_inner(self._retract(self._boundary_coordinates(int(n_points))))
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = self._retract(self._boundary_coordinates(int(n_points)))
+        if not np.isfinite(points).all():
+            raise ProtocolError(
+                "the region is uninformative: its boundary, at distances up to "
+                f"{self.angular_radii[0]:.3g}, is too far out for floating point"
+            )
+        return self._from_inner(points)
 
     def _boundary_coordinates(self, n_points):
         directions = _unit_directions(self.dim, n_points)
