@@ -97,7 +97,7 @@ class Geometry:
                 f"{name} must have shape [..., {str(self.shape)[1:-1]}]; got {points.shape}"
             )
         rows = points.reshape(-1, *self.shape)
-        finite = np.isfinite(rows).reshape(len(rows), -1).all(axis=1)
+        finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
         if not finite.all():
             raise ProtocolError(f"{name} must be finite; got {rows[~finite][0]}")
         for row in rows[~self._quickly_on(rows, rtol)]:
