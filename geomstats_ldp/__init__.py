@@ -4,8 +4,10 @@ from geomstats_ldp.estimators import (
     PrivateFrechetMean,
     PrivateMEstimator,
     PrivatePCA,
+    PrivateSPDCovariance,
     PrivateVMFLocation,
 )
+from geomstats_ldp.geometry import register_space
 from geomstats_ldp.inference import SmoothFunctional, WaldRegion
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
@@ -19,6 +21,7 @@ __all__ = [
     "PrivateFrechetMean",
     "PrivateMEstimator",
     "PrivatePCA",
+    "PrivateSPDCovariance",
     "PrivateVMFLocation",
     "Protocol",
     "Query",
@@ -26,4 +29,5 @@ __all__ = [
     "SmoothFunctional",
     "Transcript",
     "WaldRegion",
+    "register_space",
 ]

@@ -102,6 +102,9 @@ def emulate(server, data, random_state=None, progress=False):
     protocol = server.protocol
     loss = loss_from_spec(protocol.loss)
     data = loss.check_data(protocol.geometry, data)
+    shape = loss.data_shape(protocol.geometry)
+    if data.shape[1:] != shape:
+        raise ValueError(f"data must have shape (n, {str(shape)[1:-1]}); got {data.shape}")
     _check_plan(server, len(data))
     state = copy_state(server.state)
     run, parts = _engine_parts(server, loss, state)

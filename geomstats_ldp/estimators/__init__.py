@@ -3,6 +3,13 @@
 from geomstats_ldp.estimators.frechet import PrivateFrechetMean
 from geomstats_ldp.estimators.location import PrivateMEstimator
 from geomstats_ldp.estimators.pca import PrivatePCA
+from geomstats_ldp.estimators.spd_covariance import PrivateSPDCovariance
 from geomstats_ldp.estimators.von_mises_fisher import PrivateVMFLocation
 
-__all__ = ["PrivateFrechetMean", "PrivateMEstimator", "PrivatePCA", "PrivateVMFLocation"]
+__all__ = [
+    "PrivateFrechetMean",
+    "PrivateMEstimator",
+    "PrivatePCA",
+    "PrivateSPDCovariance",
+    "PrivateVMFLocation",
+]

@@ -126,7 +126,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             region,
             radius=radius,
             gain=gain,
-            inference=self._make_inference(),
+            inference=self._make_inference(geometry),
             retraction=self.retraction,
             reference=geometry.reference,
             initial_point=geometry.reference,
@@ -145,7 +145,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             if value is not None and not isinstance(value, kind):
                 raise ProtocolError(f"{name} must be a {kind.__name__} or None; got {value!r}")
 
-    def _make_inference(self):
+    def _make_inference(self, geometry):
         changes = {} if self.hessian is None else {"hessian": self.hessian}
         if self.hessian_prior is not None:
             changes["prior_hessian"], changes["prior_sd"] = self.hessian_prior

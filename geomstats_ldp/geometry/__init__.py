@@ -14,19 +14,21 @@ from geomstats_ldp.geometry.regions import (
     spectral_band,
     spherical_cap,
 )
-from geomstats_ldp.geometry.spaces import guard_space
+from geomstats_ldp.geometry.spaces import RegisteredSpace, guard_space, register_space
 
 __all__ = [
     "GeodesicBall",
     "Geometry",
     "LogBox",
     "SpectralBand",
+    "RegisteredSpace",
     "UserCoordinates",
     "geodesic_ball",
     "guard_space",
     "log_box",
     "orthonormal_basis",
     "region_of_queries",
+    "register_space",
     "spectral_band",
     "sphere_of_width",
     "spherical_cap",

@@ -43,5 +43,6 @@ def orthonormal_basis(guard, reference):
             return np.stack(basis)
     raise ProtocolError(
         f"found {len(basis)} independent tangent directions on {guard.name}, "
-        f"which has dimension {guard.dim}"
+        f"which has dimension {guard.dim}; an ill-conditioned reference point leaves no digits "
+        "for the others"
     )

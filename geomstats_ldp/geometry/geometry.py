@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.frames import orthonormal_basis
 from geomstats_ldp.geometry.spaces import guard_space
 
 
@@ -23,8 +22,8 @@ class Geometry:
     reference : array-like, shape [*point_shape]
         Public point at which the frame is given.
     basis : array-like, shape [dim, *point_shape], optional
-        Orthonormal basis of the tangent space at `reference`. By default the coordinate vectors
-        of the ambient space are projected and orthonormalised.
+        Orthonormal basis of the tangent space at `reference`. By default that of the guard of the
+        space; most project the coordinate vectors of the ambient space and orthonormalise them.
     retraction : str, default="exponential"
         Second-order retraction of queries and updates. On the sphere "projection" adds the vector
         in the ambient space and normalises.
@@ -45,8 +44,9 @@ class Geometry:
         self.shape = self.guard.shape
         self.reference = self.check_point(reference, "reference")
         if basis is None:
-            basis = orthonormal_basis(self.guard, self.reference)
+            basis = self.guard.basis_at(self.reference)
         self.basis = self._check_basis(basis)
+        self.guard.check_reference(self.reference, self.basis)
 
     def _check_basis(self, basis):
         basis = np.array(basis, dtype=float)
@@ -81,6 +81,44 @@ class Geometry:
         if not self.guard.is_on(point, rtol):
             raise ProtocolError(f"{name} must lie on {self.guard.name}; got {point}")
         return self.guard.settle(point)
+
+    def check_points(self, points, name="points", rtol=1e-6):
+        """Return points, shape [..., *point_shape], as a float array without their drift.
+
+        Raises
+        ------
+        ProtocolError
+            If the shape is wrong, or naming the first point that is not finite or off the
+            manifold.
+        """
+        points = np.array(points, dtype=float)
+        if points.ndim < len(self.shape) or points.shape[-len(self.shape) :] != self.shape:
+            raise ProtocolError(
+                f"{name} must have shape [..., {str(self.shape)[1:-1]}]; got {points.shape}"
+            )
+        rows = points.reshape(-1, *self.shape)
+        finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
+        if not finite.all():
+            raise ProtocolError(f"{name} must be finite; got {rows[~finite][0]}")
+        for row in rows[~self._quickly_on(rows, rtol)]:
+            with np.errstate(all="ignore"):
+                is_on = self.guard.is_on(row, rtol)
+            if not is_on:
+                raise ProtocolError(f"{name} must lie on {self.guard.name}; got {row}")
+        return points
+
+    def _quickly_on(self, rows, rtol):
+        """Which rows lie on the manifold for certain, judged all at once.
+
+        Rounding makes far points of an unbounded space fail here: they need a closer look.
+        """
+        if len(rows) == 0:
+            return np.ones(0, dtype=bool)
+        axes = tuple(range(1, rows.ndim))
+        with np.errstate(all="ignore"):
+            settled = self.guard.settle(rows)
+            moved, scale = np.abs(settled - rows).max(axis=axes), np.abs(rows).max(axis=axes)
+            return (moved <= rtol * scale) & self.guard.belongs(settled, rtol)
 
     def to_tangent(self, vector, base_point):
         """Project an ambient vector onto the tangent space at `base_point`."""

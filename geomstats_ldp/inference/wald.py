@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry
 
 #: Boundary points used to see whether a region stays inside the working region.
@@ -80,13 +81,23 @@ class WaldRegion:
         points = np.asarray(points, dtype=float)
         shape = np.shape(self.center)
         if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
-            raise ValueError(f"points must have shape [..., {shape}]; got {points.shape}")
-        return points if self._outer is None else self._outer.to_internal(points)
+            raise ProtocolError(
+                f"points must have shape [..., {str(shape)[1:-1]}]; got {points.shape}"
+            )
+        if self._outer is not None:
+            points = self._outer.to_internal(points)
+        return self.geometry.check_points(points)
 
     # ---------------------------------------------------------------- statistic
 
     def coordinates(self, points):
-        """Frame coordinates V(x) of points, shape [..., dim]; NaN out of the retraction's range."""
+        """Frame coordinates V(x) of points, shape [..., dim]; NaN out of the retraction's range.
+
+        Raises
+        ------
+        ProtocolError
+            Naming a point that is not finite or not on the manifold; so do the other methods.
+        """
         return self._frame_coordinates(self._to_inner(points))
 
     def _frame_coordinates(self, points):
@@ -95,7 +106,10 @@ class WaldRegion:
 
     def statistic(self, points):
         """Wald statistic of points, shape [...]; infinite out of the retraction's range."""
-        coords = self.coordinates(points)
+        return self._statistic(self._to_inner(points))
+
+    def _statistic(self, points):
+        coords = self._frame_coordinates(points)
         whitened = np.linalg.solve(self._root, coords[..., None])[..., 0]
         statistic = np.sum(whitened**2, axis=-1)
         return np.where(np.isnan(statistic), np.inf, statistic)[()]
@@ -106,8 +120,9 @@ class WaldRegion:
 
     def contains(self, points):
         """Whether points, shape [..., *point_shape], lie in the region."""
-        inside = self.statistic(points) <= self.threshold
-        return inside & self.region.contains(self.geometry, self._to_inner(points))
+        points = self._to_inner(points)
+        inside = self._statistic(points) <= self.threshold
+        return inside & self.region.contains(self.geometry, points)
 
     # ---------------------------------------------------------------- size and shape
 
@@ -138,8 +153,20 @@ class WaldRegion:
         -------
         points : array, shape [n_points, *point_shape]
             In order along the curve when dim is 2, spread evenly otherwise.
+
+        Raises
+        ------
+        ProtocolError
+            If the region is so large that its boundary is out of reach of floating point.
         """
-        return self._from_inner(self._retract(self._boundary_coordinates(int(n_points))))
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = self._retract(self._boundary_coordinates(int(n_points)))
+        if not np.isfinite(points).all():
+            raise ProtocolError(
+                "the region is uninformative: its boundary, at distances up to "
+                f"{self.angular_radii[0]:.3g}, is too far out for floating point"
+            )
+        return self._from_inner(points)
 
     def _boundary_coordinates(self, n_points):
         directions = _unit_directions(self.dim, n_points)

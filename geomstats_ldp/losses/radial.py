@@ -9,14 +9,12 @@ from abc import abstractmethod
 import numpy as np
 
 from geomstats_ldp.exceptions import LDPWarning, ProtocolError
+from geomstats_ldp.geometry.spaces.base import CUT_MARGIN
 from geomstats_ldp.losses.base import Loss, positive_number
 from geomstats_ldp.serialization import nested_tuple
 
 #: Relative distance off the manifold that is taken for rounding of the data.
 _ON_MANIFOLD = 1e-6
-
-#: Points this close to the cut locus of another have no usable direction from it.
-_CUT_MARGIN = 1e-6
 
 
 class RadialLoss(Loss):
@@ -106,15 +104,7 @@ class RadialLoss(Loss):
     def check_data(self, geometry, data):
         """Return points of the space as a float array; ValueError unless they lie on it."""
         data = super().check_data(geometry, data)
-        rows = data.reshape(-1, *geometry.shape)
-        if len(rows) == 0:
-            return data
-        for row in rows[~_quickly_on(geometry.guard, rows)]:
-            with np.errstate(all="ignore"):
-                is_on = geometry.guard.is_on(row, _ON_MANIFOLD)
-            if not is_on:
-                raise ValueError(f"datum must lie on {geometry.guard.name}; got {row}")
-        return data
+        return geometry.check_points(data, "datum", rtol=_ON_MANIFOLD)
 
     def clip(self, geometry, data):
         """Metric projection onto the ball of data.
@@ -150,10 +140,9 @@ class RadialLoss(Loss):
         return direction, length, unit
 
     def _off_cut_locus(self, geometry, data):
-        limit = geometry.guard.injectivity_radius
-        if not math.isfinite(limit):
+        if not math.isfinite(geometry.guard.injectivity_radius):
             return data
-        is_cut = geometry.dist(data, self.center) > limit - _CUT_MARGIN
+        is_cut = geometry.guard.at_cut_locus(data, self.center)
         if not np.any(is_cut):
             return data
         aside = self.data_radius * geometry.lift(np.eye(geometry.dim)[0], self.center)
@@ -182,7 +171,7 @@ class RadialLoss(Loss):
         """
         between = float(geometry.dist(query_region.center, self.center))
         largest = between + float(query_region.radius) + self.data_radius
-        if not largest < geometry.guard.injectivity_radius - _CUT_MARGIN:
+        if not largest < geometry.guard.injectivity_radius - CUT_MARGIN:
             raise ProtocolError(
                 "data_radius plus the reach of the queries must stay under the injectivity radius "
                 f"{geometry.guard.injectivity_radius:.6g} of {geometry.guard.name}; got "
@@ -231,18 +220,6 @@ def _uniqueness_radius(guard):
     highest = guard.curvature[1]
     conjugate = math.pi / math.sqrt(highest) if highest > 0 else math.inf
     return min(guard.injectivity_radius, conjugate) / 2
-
-
-def _quickly_on(guard, rows):
-    """Which rows lie on the manifold for certain, judged all at once; the rest need a closer look.
-
-    Rounding makes far points of an unbounded space fail here.
-    """
-    axes = tuple(range(1, rows.ndim))
-    with np.errstate(all="ignore"):
-        settled = guard.settle(rows)
-        moved, scale = np.abs(settled - rows).max(axis=axes), np.abs(rows).max(axis=axes)
-        return (moved <= _ON_MANIFOLD * scale) & guard.space.belongs(settled, atol=_ON_MANIFOLD)
 
 
 def _spread(geometry, numbers):

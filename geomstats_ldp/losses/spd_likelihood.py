@@ -44,8 +44,17 @@ class SPDLikelihoodLoss(Loss):
     of radius r about C all eigenvalues of :math:`\log(C^{-1/2} X C^{-1/2})` are at least -r, hence
     :math:`X \succeq e^{-r} C` and :math:`a = e^{-r} \lambda_{\min}(C)`, which is attained.
 
-    *Score.* With :math:`\xi = X^{-1/2} y`, so that :math:`|\xi|^2 \le B^2 / a`, the norm of the
-    score is :math:`|I - \xi\xi^T|_F / 2 \le (\sqrt m + B^2 / a) / 2`.
+    *Score.* With :math:`\xi = X^{-1/2} y` and :math:`s = |\xi|^2`, the matrix
+    :math:`I - \xi\xi^T` has the eigenvalue :math:`1 - s` along :math:`\xi` and :math:`m - 1`
+    eigenvalues 1, so that the norm of the score is
+    :math:`|I - \xi\xi^T|_F / 2 = \sqrt{m - 1 + (s - 1)^2} / 2`. It is convex in s, hence largest
+    at an end of :math:`0 \le s \le q = B^2 / a`:
+
+    .. math:: G = \tfrac12 \sqrt{m - 1 + \max\{1, (q - 1)^2\}}.
+
+    Both ends are attained in the ball, the one by y = 0, the other by a datum of norm B along the
+    eigenvector of the least eigenvalue, so that no smaller bound holds. The paper adds the norms
+    of the two terms, which gives the looser :math:`(\sqrt m + q) / 2`.
 
     *Hessian.* Along :math:`X_t = X^{1/2} \exp(tW) X^{1/2}` the loss is
     :math:`(\log\det X + t\,\mathrm{tr}\,W + \xi^T \exp(-tW) \xi) / 2`, with second derivative
@@ -90,8 +99,9 @@ class SPDLikelihoodLoss(Loss):
         return float(self.norm_bound**2 / floor)
 
     def score_bound(self, geometry, query_region):
-        """Return (sqrt(m) + B^2 / a) / 2, with a as in the Notes."""
-        return 0.5 * (math.sqrt(geometry.shape[0]) + self._largest_whitened_square(query_region))
+        """Return the largest norm, G of the Notes."""
+        excess = max(1.0, abs(self._largest_whitened_square(query_region) - 1.0))
+        return 0.5 * math.hypot(math.sqrt(geometry.shape[0] - 1), excess)
 
     def hessian_bound(self, geometry, query_region):
         """B^2 / (2a), or 1/2 if that is more: the Hessian at the target is I / 2."""

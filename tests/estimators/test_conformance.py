@@ -2,7 +2,12 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivatePCA,
+    PrivateSPDCovariance,
+    PrivateVMFLocation,
+)
 
 ESTIMATORS = [
     PrivatePCA(),
@@ -10,6 +15,7 @@ ESTIMATORS = [
     PrivateFrechetMean(),
     PrivateFrechetMean(loss="pseudo_huber", scale=0.5),
     PrivateVMFLocation(),
+    PrivateSPDCovariance(),
 ]
 
 

@@ -6,8 +6,9 @@ import pytest
 from geomstats.geometry.hyperbolic import Hyperbolic
 from geomstats.geometry.hyperboloid import Hyperboloid
 
+from geomstats_ldp import PrivateFrechetMean
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.geometry import Geometry, orthonormal_basis
 from geomstats_ldp.geometry.spaces import (
     guard_space,
     hyperboloid,
@@ -273,3 +274,52 @@ def test_record_reads_back_and_other_coordinates_are_refused():
     assert guard_space(space).curvature == (-1.0, -1.0)
     with pytest.raises(ProtocolError):
         guard_space(Hyperbolic(dim=4, coords_type="ball"))
+
+
+@pytest.mark.parametrize("distance", [0.0, 2.0, 6.0, 9.0, 12.0, 15.0])
+def test_bases_are_orthonormal_far_out(distance):
+    direction = np.array([2.0, -1.0, 2.0]) / 3.0
+    reference = lorentz.on_sheet(np.sinh(distance) * direction)
+    basis = guard_space(Hyperboloid(3)).basis_at(reference)
+    vectors = [tangent_of(vector[1:], exact(reference)) for vector in basis]
+    gram = [[float(product(a, b)) for b in vectors] for a in vectors]
+    # coordinates of size t known to 1e-16 give entries known to t^2 1e-16, in exact arithmetic
+    np.testing.assert_allclose(gram, np.eye(3), atol=1e-14 * max(1.0, np.cosh(distance) ** 2))
+    # the guard, which reads vectors at the origin, keeps all but t roundings
+    geometry = Geometry(Hyperboloid(3), reference)
+    gram = [[geometry.guard.inner(a, b, reference) for b in basis] for a in basis]
+    np.testing.assert_allclose(gram, np.eye(3), atol=1e-15 * np.cosh(distance) * 10)
+    np.testing.assert_allclose(geometry.lower(basis, reference), np.eye(3), atol=1e-8)
+
+
+def test_the_basis_at_the_origin_is_that_of_the_coordinates():
+    guard = guard_space(Hyperboloid(3))
+    np.testing.assert_array_equal(guard.basis_at(guard.origin()), np.eye(4)[1:])
+    np.testing.assert_array_equal(
+        orthonormal_basis(guard, guard.origin()), guard.basis_at(guard.origin())
+    )
+
+
+def test_a_mean_far_out_is_the_mean_at_the_origin_moved_there():
+    """The boost to a reference moves its frame, hence every query and message, along."""
+    distance, space = 8.0, Hyperboloid(2)
+    origin = Geometry(space, guard_space(space).origin())
+    reference = origin.exp(distance * origin.basis[0], origin.reference)
+    far = Geometry(space, reference)
+    coords = np.random.default_rng(0).normal([0.2, -0.1], 0.2, size=(120, 2))
+    fits = []
+    for geometry in (origin, far):
+        tangent = np.tensordot(coords, geometry.basis, axes=1)
+        rows = geometry.exp(tangent, geometry.reference)
+        mean = PrivateFrechetMean(
+            space,
+            initial_point=geometry.reference,
+            epsilon=8.0,
+            random_state=0,
+            engine="geomstats",
+        ).fit(rows)
+        log = geometry.log(mean.estimate_, geometry.reference)
+        fits.append((geometry.lower(log, geometry.reference), mean.covariance_))
+    # coordinates at distance 8 are known to cosh(9) 1e-16
+    np.testing.assert_allclose(fits[0][0], fits[1][0], atol=1e-10)
+    np.testing.assert_allclose(fits[0][1], fits[1][1], rtol=1e-6)

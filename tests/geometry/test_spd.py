@@ -344,3 +344,22 @@ def test_distance_is_symmetric_and_nothing_is_nan_for_close_points(metric):
         landed = call(kernels._exp, twin, log, base, shape=(2, 2))
         np.testing.assert_allclose(landed, point, rtol=0, atol=1e-14 * np.abs(point).max())
         assert np.isfinite(call(kernels._transport, twin, log, base, point, shape=(2, 2))).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_one_by_one_matrices_are_positive_numbers(metric):
+    """The logarithm is an isometry to the line; geomstats fails on them."""
+    geometry = Geometry(space_from_spec({"name": metric, "n": 1}), [[2.0]])
+    points = np.exp(np.linspace(-1.0, 2.0, 7))[:, None, None]
+    logs = np.log(points[:, 0, 0])
+    np.testing.assert_allclose(geometry.dist(points, geometry.reference), abs(logs - np.log(2.0)))
+    tangent = geometry.log(points, geometry.reference)
+    np.testing.assert_allclose(tangent[:, 0, 0], 2.0 * (logs - np.log(2.0)), atol=1e-15)
+    np.testing.assert_allclose(geometry.exp(tangent, geometry.reference), points)
+    for point in points:
+        moved = geometry.transport(tangent, geometry.reference, point)
+        np.testing.assert_allclose(
+            geometry.norm(moved, point), geometry.norm(tangent, geometry.reference)
+        )
+        np.testing.assert_allclose(geometry.lower(geometry.lift([0.7], point), point), [0.7])
+    np.testing.assert_array_equal(geometry.check_points(points), points)

@@ -8,6 +8,7 @@ from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hypersphere import Hypersphere
 from scipy import stats
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.inference import WaldRegion
 
@@ -208,3 +209,23 @@ def test_coverage_in_euclidean_space():
         [WaldRegion(geometry, c, covariance, 0.9, ball).contains(truth) for c in centers]
     )
     assert abs(covered - 0.9) < 4.5 * math.sqrt(0.9 * 0.1 / n)  # binomial error
+
+
+@pytest.mark.parametrize("method", ["contains", "statistic", "pvalue", "coordinates"])
+def test_points_off_the_manifold_are_named(method):
+    region = make_region()
+    good = make_region(level=0.5).boundary(3)
+    answer = getattr(region, method)
+    stacked = answer(np.stack([good, good]))
+    np.testing.assert_allclose(stacked, np.stack([answer(good)] * 2), rtol=1e-12)
+    np.testing.assert_allclose(answer(good * (1 + 1e-9)), answer(good), rtol=1e-6)
+    for bad, match in [
+        (1.01 * good[1], r"points must lie on Hypersphere; got \["),
+        (np.zeros(3), r"points must lie on Hypersphere; got \[0. 0. 0.\]"),
+        (np.array([0.0, np.nan, 1.0]), "points must be finite"),
+    ]:
+        for points in (bad, np.stack([good[0], bad, good[2]])):
+            with pytest.raises(ProtocolError, match=match):
+                answer(points)
+    with pytest.raises(ProtocolError, match="points must have shape"):
+        answer(np.ones(4))

@@ -76,21 +76,30 @@ def test_score_bound_holds_for_adversarial_data(spd):
         worst = BOUND * np.linalg.eigh(point)[1][:, 0]
         data = loss.clip(geometry, np.vstack([vectors(spd, 50) * 100, worst]))
         assert geometry.norm(loss.score(geometry, point, data), point).max() <= bound
-    # At the lowest query |I - xi xi'|^2 = m - 1 + (B^2/a - 1)^2, where the bound has the sum of
-    # the norms; they differ by less than (sqrt(m) + 1) / 2.
     query, datum = lowest(spd)
     norm = geometry.norm(loss.score(geometry, query, datum), query)
-    m, ratio = geometry.shape[0], BOUND**2 / np.linalg.eigvalsh(query)[0]
-    assert norm == pytest.approx(math.sqrt(m - 1 + (ratio - 1) ** 2) / 2, rel=1e-9)
-    assert bound - (math.sqrt(m) + 1) / 2 <= norm <= bound
+    assert norm == pytest.approx(bound, rel=1e-9)
 
 
-def test_bounds_are_those_of_the_paper(spd):
+@pytest.mark.parametrize("norm_bound", [0.05, 0.3, 0.9, 1.2])
+def test_score_bound_is_attained_for_small_data_too(spd, norm_bound):
+    """Where |xi|^2 stays under 2 a zero datum has the largest score, sqrt(m) / 2."""
+    loss, geometry = SPDLikelihoodLoss(norm_bound=norm_bound), spd.geometry
+    bound = loss.score_bound(geometry, spd.region)
+    query, datum = lowest(spd)
+    data = np.stack([np.zeros_like(datum), datum * norm_bound / BOUND])
+    norms = geometry.norm(loss.score(geometry, query, data), query)
+    assert norms.max() == pytest.approx(bound, rel=1e-9)
+
+
+def test_bounds_are_at_most_those_of_the_paper(spd):
     loss = SPDLikelihoodLoss(norm_bound=BOUND)
     ratio = BOUND**2 / np.linalg.eigvalsh(lowest(spd)[0])[0]
     m = spd.geometry.shape[0]
-    expected = (math.sqrt(m) + ratio) / 2
-    assert loss.score_bound(spd.geometry, spd.region) == pytest.approx(expected, rel=1e-12)
+    paper = (math.sqrt(m) + ratio) / 2
+    tight = math.sqrt(m - 1 + (ratio - 1) ** 2) / 2
+    assert loss.score_bound(spd.geometry, spd.region) == pytest.approx(tight, rel=1e-12)
+    assert tight < paper
     expected = ratio / 2
     assert loss.hessian_bound(spd.geometry, spd.region) == pytest.approx(expected, rel=1e-12)
     tiny = SPDLikelihoodLoss(norm_bound=0.01)

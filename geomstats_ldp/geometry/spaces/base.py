@@ -8,6 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.frames import orthonormal_basis
+
+#: Points this close to the cut locus of another have no usable direction from it.
+CUT_MARGIN = 1e-6
 
 
 class GuardedSpace(ABC):
@@ -66,6 +70,10 @@ class GuardedSpace(ABC):
         scale = max(1.0, float(np.max(np.abs(point))) ** 2)
         return bool(self.space.belongs(point, atol=rtol * scale))
 
+    def belongs(self, points, atol):
+        """Whether points of moderate size lie on the manifold, to absolute `atol`, shape [...]."""
+        return self.space.belongs(points, atol=atol)
+
     def settle(self, point):
         """Remove the drift off the manifold that rounding causes."""
         return point
@@ -73,6 +81,16 @@ class GuardedSpace(ABC):
     def to_tangent(self, vector, base_point):
         """Orthogonal projection of an ambient vector onto the tangent space."""
         return self.space.to_tangent(vector, base_point)
+
+    def basis_at(self, reference):
+        """Orthonormal basis of a tangent space, shape [dim, *point_shape].
+
+        A deterministic function of the point; by default `orthonormal_basis`.
+        """
+        return orthonormal_basis(self, reference)
+
+    def check_reference(self, reference, basis):  # noqa: B027 - most spaces need no check
+        """Raise ProtocolError unless the space can be used about a reference point."""
 
     # ---------------------------------------------------------------- metric
 
@@ -96,6 +114,10 @@ class GuardedSpace(ABC):
     def dist(self, point_a, point_b):
         """Geodesic distance."""
         return self.norm(self.log(point_b, point_a), point_a)
+
+    def at_cut_locus(self, point, base_point):
+        """Whether a point is so close to the cut locus of another that no logarithm is usable."""
+        return self.dist(point, base_point) > self.injectivity_radius - CUT_MARGIN
 
     def transport(self, tangent_vec, base_point, end_point):
         """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""

@@ -70,6 +70,13 @@ class GuardedHyperboloid(GuardedSpace):
         """Minkowski-orthogonal projection, with the time coordinate of a tangent vector."""
         return lorentz.to_tangent(vector, base_point)
 
+    def basis_at(self, reference):
+        """Coordinate vectors at the origin of the sheet, transported to the point.
+
+        Gram-Schmidt on projected coordinate vectors, of norm up to t, would lose t^2 roundings.
+        """
+        return lorentz.from_origin(np.eye(self.dim), reference)
+
     def inner(self, tangent_vec_a, tangent_vec_b, base_point):
         """Riemannian inner product, taken at the origin of the sheet."""
         a = lorentz.to_origin(tangent_vec_a, base_point)

@@ -43,8 +43,8 @@ class _GuardedMatrixGroup(GuardedSpace):
         CutLocusError
             If a point is in the cut locus of its base point, or within 1e-5 of it.
         """
-        angle = self.angles(base_point, point)[..., -1]
-        if np.any(angle > self.cut_angle - _CUT_MARGIN):
+        if np.any(self.at_cut_locus(point, base_point)):
+            angle = self.angles(base_point, point)[..., -1]
             raise CutLocusError(
                 f"the logarithm on {self.name} is undefined at an angle of {self.cut_angle}; "
                 f"got an angle of {float(np.max(angle))}"
@@ -58,10 +58,13 @@ class _GuardedMatrixGroup(GuardedSpace):
         moved = self.space.metric.parallel_transport(tangent_vec, base_point, direction=direction)
         return self.to_tangent(moved, end_point)
 
+    def at_cut_locus(self, point, base_point):
+        """Whether an angle is at the cut locus, or within 1e-5 of it."""
+        return self.angles(base_point, point)[..., -1] > self.cut_angle - _CUT_MARGIN
+
     def inverse_retract(self, retraction, point, base_point):
         """Logarithm, or NaN where it is undefined."""
-        cut = self.angles(base_point, point)[..., -1] > self.cut_angle - _CUT_MARGIN
-        cut = np.asarray(cut)[..., None, None]
+        cut = np.asarray(self.at_cut_locus(point, base_point))[..., None, None]
         # Any point will do in place of one whose logarithm is masked out.
         return np.where(cut, np.nan, self.log(np.where(cut, base_point, point), base_point))
 

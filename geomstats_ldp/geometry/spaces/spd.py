@@ -15,9 +15,17 @@ def _symmetric(matrix):
 
 
 class GuardedSPD(GuardedSpace):
-    """Matrix products leave the cone by rounding: results are made symmetric again."""
+    """Matrix products leave the cone by rounding: results are made symmetric again.
+
+    On 1x1 matrices geomstats fails, which takes powers of them to be numbers. There both metrics
+    are uv / x^2, that of the logarithm, and the closed forms step in.
+    """
 
     metric_class: type
+
+    def __init__(self, space):
+        super().__init__(space)
+        self._is_number = self.shape == (1, 1)
 
     @classmethod
     def accepts(cls, space):
@@ -53,12 +61,29 @@ class GuardedSPD(GuardedSpace):
         """Symmetric part."""
         return _symmetric(vector)
 
+    def inner(self, tangent_vec_a, tangent_vec_b, base_point):
+        """Riemannian inner product."""
+        if self._is_number:
+            product = np.multiply(tangent_vec_a, tangent_vec_b) / np.square(base_point)
+            return product[..., 0, 0]
+        return super().inner(tangent_vec_a, tangent_vec_b, base_point)
+
+    def exp(self, tangent_vec, base_point):
+        """Riemannian exponential."""
+        if self._is_number:
+            return base_point * np.exp(np.divide(tangent_vec, base_point))
+        return super().exp(tangent_vec, base_point)
+
     def log(self, point, base_point):
         """Riemannian logarithm, made symmetric."""
+        if self._is_number:
+            return base_point * np.log(np.divide(point, base_point))
         return _symmetric(self.space.metric.log(point, base_point))
 
     def transport(self, tangent_vec, base_point, end_point):
         """Parallel transport along the minimising geodesic, made symmetric."""
+        if self._is_number:
+            return np.multiply(tangent_vec, np.divide(end_point, base_point))
         return _symmetric(super().transport(tangent_vec, base_point, end_point))
 
 

@@ -1,0 +1,239 @@
+"""Private covariance matrix, on the cone of symmetric positive definite matrices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from geomstats.geometry.spd_matrices import SPDMatrices
+from scipy import stats
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from geomstats_ldp.estimators.base import BasePrivateEstimator
+from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.losses import SPDLikelihoodLoss, loss_from_spec
+from geomstats_ldp.losses.base import positive_number
+
+#: Share of Gaussian rows that the default initial point expects to be within the bound.
+_WITHIN_BOUND = 0.99
+
+#: The Hessian at the target, a multiple of the identity, and its standard deviation: iterates
+#: wander about the target, where the Hessian is another.
+_HESSIAN, _HESSIAN_SD = 0.5, 0.1
+
+
+def _expects_messages(estimator):
+    started = hasattr(estimator, "server_") and not estimator._planned_by_fit
+    if started or estimator.initial_point is not None:
+        return True
+    raise AttributeError(
+        "partial_fit takes matrices where fit takes vectors, so it is there only once a "
+        "collection is open: call start(n_features), or set initial_point"
+    )
+
+
+@shared_docstring
+class PrivateSPDCovariance(BasePrivateEstimator):
+    r"""Covariance matrix of centred vectors from one private message per participant.
+
+    The target is the second moment :math:`E[y y^T]` of rows y clipped to norm `norm_bound`: about
+    the origin, so that centring and scaling are public steps taken beforehand. It is estimated
+    with the Gaussian quasi-likelihood (section S.1.5 of the paper) on symmetric positive definite
+    matrices with the affine-invariant metric, in which errors are relative.
+
+    Parameters
+    ----------
+    norm_bound : float, default=1.0
+        Public bound B on the norm of a row, in the units of the data. Longer rows are scaled back
+        to it by the participant, so the guarantee holds for any data.
+    {privacy}
+    initial_point : array-like, shape [n_features, n_features], optional
+        Public first guess and centre of the working region. Default the multiple of the identity
+        of which a Gaussian row is longer than `norm_bound` once in a hundred times,
+        :math:`B^2 / \chi^2_{m, 0.99}`.
+    region_radius : float, default=1.5
+        Affine-invariant distance about `initial_point` within which the matrix is sought: the
+        root of the sum of squared logarithms of their relative eigenvalues. The score bound, and
+        with it the noise, grows like its exponential.
+    preconditioner : array-like, shape [dim, dim], optional
+        Public symmetric positive definite map of the update, in the frame at `initial_point`.
+        Default the identity.
+    retraction : {"exponential"}, default="exponential"
+        How queries, updates and the region move.
+    {run}
+
+    Attributes
+    ----------
+    estimate_, covariance_matrix_ : array, shape [n_features, n_features]
+        The estimated matrix under its two names. `covariance_` is that of the estimate.
+    precision_ : array, shape [n_features, n_features]
+        Its inverse.
+    {fitted}
+
+    Notes
+    -----
+    The Hessian at the target is half the identity whatever the law of the data, if the target
+    lies in the working region. By default this is used as the prior, with a standard deviation of
+    0.1 an entry; `hessian`, `hessian_prior` or `inference` take its place.
+
+    Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
+    them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what
+    scikit-learn means by `partial_fit`; so the method exists only where messages are expected:
+    after `start` or `load_state`, or with an `initial_point`.
+
+    As in `sklearn.covariance.EmpiricalCovariance`, a covariance does not predict a row; it weighs
+    it (`mahalanobis`, `score`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geomstats_ldp import PrivateSPDCovariance
+    >>> target = np.array([[0.8, 0.3], [0.3, 0.4]])
+    >>> X = np.random.default_rng(0).multivariate_normal(np.zeros(2), target, size=8000)
+    >>> model = PrivateSPDCovariance(norm_bound=2.5, epsilon=8.0, random_state=0).fit(X)
+    >>> clipped = X * np.minimum(1.0, 2.5 / np.linalg.norm(X, axis=1))[:, None]
+    >>> bool(model.confidence_region().contains(clipped.T @ clipped / len(X)))
+    True
+    >>> model.functional(np.linalg.eigvalsh).interval(0.95).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        norm_bound=1.0,
+        epsilon=1.0,
+        delta=0.0,
+        mechanism="privunit",
+        *,
+        initial_point=None,
+        region_radius=1.5,
+        preconditioner=None,
+        retraction="exponential",
+        n_participants=None,
+        pairs_per_round=1,
+        hessian=None,
+        hessian_prior=None,
+        radius=None,
+        gain=None,
+        inference=None,
+        engine="auto",
+        keep_transcript=False,
+        verbose=False,
+        random_state=None,
+    ):
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            initial_point=initial_point,
+            region_radius=region_radius,
+            preconditioner=preconditioner,
+            retraction=retraction,
+            n_participants=n_participants,
+            pairs_per_round=pairs_per_round,
+            hessian=hessian,
+            hessian_prior=hessian_prior,
+            radius=radius,
+            gain=gain,
+            inference=inference,
+            engine=engine,
+            keep_transcript=keep_transcript,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.norm_bound = norm_bound
+
+    # ---------------------------------------------------------------- protocol
+
+    def _known_width(self):
+        return None if self.initial_point is None else np.shape(self.initial_point)[-1]
+
+    def _make_space(self, width):
+        return SPDMatrices(width)
+
+    def _make_center(self, space):
+        if self.initial_point is not None:
+            return np.array(self.initial_point, dtype=float)
+        size = space.shape[0]
+        bound = positive_number("norm_bound", self.norm_bound)
+        return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
+
+    def _make_loss(self, space, center):
+        return SPDLikelihoodLoss(norm_bound=self.norm_bound)
+
+    def _make_inference(self, geometry):
+        rule = super()._make_inference(geometry)
+        chosen = (self.hessian, self.hessian_prior, self.inference)
+        if any(choice is not None for choice in chosen):
+            return rule
+        known = tuple(map(tuple, _HESSIAN * np.eye(geometry.dim)))
+        return replace(rule, prior_hessian=known, prior_sd=_HESSIAN_SD)
+
+    # ---------------------------------------------------------------- messages
+
+    @available_if(_expects_messages)
+    def partial_fit(self, messages, y=None):
+        """Consume private messages; see the Notes for when there is such a method.
+
+        Parameters
+        ----------
+        messages : Message, list of Message, Transcript, or array-like [n, n_features, n_features]
+            As for the other estimators.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        MessageError
+            If a message is refused. The state is what it was before the call.
+        """
+        return super().partial_fit(messages)
+
+    # ---------------------------------------------------------------- scikit-learn
+
+    @property
+    def covariance_matrix_(self):
+        """The estimate, shape [n_features, n_features]."""
+        check_is_fitted(self, "server_")
+        return self.estimate_
+
+    @property
+    def precision_(self):
+        """Inverse of the estimate, shape [n_features, n_features]."""
+        inverse = np.linalg.inv(self.covariance_matrix_)
+        return (inverse + inverse.T) / 2
+
+    def mahalanobis(self, X):
+        """Squared Mahalanobis distance of each row from the origin, shape [n].
+
+        Parameters
+        ----------
+        X : array-like, shape [n, n_features]
+            Rows are not clipped.
+        """
+        check_is_fitted(self, "server_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.einsum("ni,ij,nj->n", X, self.precision_, X)
+
+    def score(self, X, y=None):
+        """Minus the mean loss: Gaussian log-likelihood of a clipped row, less m log(2 pi) / 2.
+
+        Parameters
+        ----------
+        X : array-like, shape [n, n_features]
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self, "server_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss)
+        return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))

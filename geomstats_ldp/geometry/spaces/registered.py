@@ -1,0 +1,298 @@
+"""Any other geomstats space with exponential, logarithm and parallel transport.
+
+A protocol holds the name under which the space was registered, never code; every process that
+rebuilds the protocol registers the space first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.spaces.base import GuardedSpace
+
+#: Relative error that exponential, logarithm and transport may have where they are probed.
+_ROUNDING = 1e-6
+
+#: Displacement of a probe, and number of directions, in which no coordinate is left out.
+_STEP = 0.2
+_N_DIRECTIONS = 2
+
+
+class _Registration(NamedTuple):
+    factory: Callable
+    space: object
+    curvature: tuple
+    injectivity_radius: float
+
+
+_REGISTERED: dict[str, _Registration] = {}
+
+
+class RegisteredSpace:
+    """Handle of a registered space, which copies and pickles by name.
+
+    It has the attributes of the geomstats space that its factory built.
+
+    Parameters
+    ----------
+    name : str
+        Name given to `register_space`.
+
+    Raises
+    ------
+    ProtocolError
+        If no space of that name is registered in this process.
+    """
+
+    def __init__(self, name):
+        self._space = find_space(name).space
+        self.name = name
+
+    def __getattr__(self, attribute):
+        if attribute.startswith("_"):
+            raise AttributeError(attribute)
+        return getattr(self._space, attribute)
+
+    def __reduce__(self):
+        return RegisteredSpace, (self.name,)
+
+    def __deepcopy__(self, memo):
+        return RegisteredSpace(self.name)
+
+    def __eq__(self, other):
+        return type(other) is RegisteredSpace and other.name == self.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __repr__(self):
+        return f"RegisteredSpace({self.name!r})"
+
+
+def register_space(name, factory, *, curvature=(-math.inf, math.inf), injectivity_radius=math.inf):
+    """Make a geomstats space known by name, so that protocols on it can be rebuilt.
+
+    Every process that rebuilds such a protocol, a participant's device for one, has to register
+    the space first: a record holds the name and the two bounds, never the code.
+
+    Parameters
+    ----------
+    name : str
+        The name must mean the same space everywhere.
+    factory : callable
+        Returns the geomstats space, equipped with a metric that has `inner_product`, `exp`, `log`
+        and `parallel_transport`. They are probed at the reference point of each `Geometry`.
+    curvature : tuple (float, float)
+        Lower and upper bound on the sectional curvature. A squared or transformed distance needs
+        the lower one, for its Hessian bound.
+    injectivity_radius : float
+        Distance within which every pair of points has one minimising geodesic. Working regions
+        and data stay within it, and score bounds rest on it: privacy needs it to be right.
+
+    Returns
+    -------
+    space : RegisteredSpace
+        To be passed wherever the package takes a space.
+
+    Raises
+    ------
+    ProtocolError
+        If the name is taken by another factory, or what the factory returns is no geomstats space
+        with a metric, or a bound makes no sense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geomstats.geometry.matrices import Matrices
+    >>> from geomstats_ldp import PrivateFrechetMean, register_space
+    >>> space = register_space("2x2 matrices", lambda: Matrices(2, 2), curvature=(0.0, 0.0))
+    >>> X = np.random.default_rng(0).normal(0.1, 0.2, size=(60, 2, 2))
+    >>> mean = PrivateFrechetMean(space, initial_point=np.zeros((2, 2)), epsilon=8.0).fit(X)
+    >>> mean.protocol_.space["registered"]
+    '2x2 matrices'
+    """
+    if not (isinstance(name, str) and name):
+        raise ProtocolError(f"name must be a string that is not empty; got {name!r}")
+    low, high = (float(bound) for bound in curvature)
+    if not low <= high:
+        raise ProtocolError(f"curvature must be (lower, upper) bounds; got {curvature!r}")
+    radius = float(injectivity_radius)
+    if not radius > 0:
+        raise ProtocolError(f"injectivity_radius must be positive; got {injectivity_radius!r}")
+    space = factory()
+    for attribute in ("dim", "shape", "metric", "belongs", "to_tangent"):
+        if not hasattr(space, attribute):
+            raise ProtocolError(
+                f"factory of {name!r} must return a geomstats space with a metric; "
+                f"{type(space).__name__} has no {attribute}"
+            )
+    new = _Registration(factory, space, (low, high), radius)
+    known = _REGISTERED.setdefault(name, new)
+    if _facts(known) != _facts(new):
+        raise ProtocolError(
+            f"name {name!r} is taken by another space: {_facts(known)}; got {_facts(new)}"
+        )
+    return RegisteredSpace(name)
+
+
+def find_space(name):
+    """Return the registration of a name, or raise ProtocolError saying what to do."""
+    if name not in _REGISTERED:
+        raise ProtocolError(
+            f"space {name!r} is not registered in this process: call "
+            f"register_space({name!r}, factory) first, with the factory used where the protocol "
+            f"was made; known are {sorted(_REGISTERED)}"
+        )
+    return _REGISTERED[name]
+
+
+def _facts(registration):
+    """What two registrations of one name must agree on."""
+    space = registration.space
+    return {
+        "type": type(space).__name__,
+        "metric": type(space.metric).__name__,
+        "shape": list(space.shape),
+        "curvature": list(registration.curvature),
+        "injectivity_radius": registration.injectivity_radius,
+    }
+
+
+class GuardedRegistered(GuardedSpace):
+    """A registered space: geomstats called one point at a time, and probed before use."""
+
+    name = "Registered"
+
+    def __init__(self, space):
+        super().__init__(space)
+        self.registered = space.name
+        registration = find_space(space.name)
+        self.curvature = registration.curvature
+        self.injectivity_radius = registration.injectivity_radius
+        self.facts = _facts(registration)
+
+    @classmethod
+    def accepts(cls, space):
+        """What `register_space` returned."""
+        return type(space) is RegisteredSpace
+
+    def to_spec(self):
+        """Plain record, for JSON: name and bounds."""
+        return {"name": self.name, "registered": self.registered, **self.facts}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Look the space up, and see that it is what the record says."""
+        facts = {key: value for key, value in spec.items() if key not in ("name", "registered")}
+        known = _facts(find_space(spec["registered"]))
+        if facts != known:
+            raise ProtocolError(
+                f"space {spec['registered']!r} is registered as {known}; the record says {facts}"
+            )
+        return RegisteredSpace(spec["registered"])
+
+    # ---------------------------------------------------------------- calls, row by row
+
+    def _by_rows(self, function, *arrays, shape=None):
+        """Broadcast points and vectors against each other and call a function on each row.
+
+        Not every method of geomstats broadcasts; single points they all take.
+        """
+        shape = self.shape if shape is None else shape
+        batches = [np.shape(array)[: np.ndim(array) - len(self.shape)] for array in arrays]
+        batch = np.broadcast_shapes(*batches)
+        rows = [
+            np.broadcast_to(array, (*batch, *self.shape)).reshape(-1, *self.shape)
+            for array in arrays
+        ]
+        values = [np.reshape(np.real(function(*row)), shape) for row in zip(*rows)]
+        return np.array(values, dtype=float).reshape((*batch, *shape))
+
+    def to_tangent(self, vector, base_point):
+        """Projection onto the tangent space."""
+        return self._by_rows(self.space.to_tangent, vector, base_point)
+
+    def inner(self, tangent_vec_a, tangent_vec_b, base_point):
+        """Riemannian inner product."""
+        product = self.space.metric.inner_product
+        return self._by_rows(product, tangent_vec_a, tangent_vec_b, base_point, shape=())[()]
+
+    def exp(self, tangent_vec, base_point):
+        """Riemannian exponential."""
+        return self._by_rows(self.space.metric.exp, tangent_vec, base_point)
+
+    def log(self, point, base_point):
+        """Riemannian logarithm."""
+        return self._by_rows(self.space.metric.log, point, base_point)
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
+
+        def move(vector, base, end):
+            # Some metrics divide by the length of the way.
+            if np.array_equal(base, end):
+                return vector
+            return self.space.metric.parallel_transport(vector, base, end_point=end)
+
+        return self._by_rows(move, tangent_vec, base_point, end_point)
+
+    # ---------------------------------------------------------------- probes
+
+    def check_reference(self, reference, basis):
+        """Probe exponential, logarithm and transport between the reference and points nearby.
+
+        Raises
+        ------
+        ProtocolError
+            Naming the method that is missing or wrong.
+        """
+        step = min(_STEP, self.injectivity_radius / 4)
+        coords = np.random.default_rng(0).normal(size=(_N_DIRECTIONS, self.dim))
+        coords *= step / np.linalg.norm(coords, axis=1, keepdims=True)
+        for vector in np.tensordot(coords, basis, axes=1):
+            self._probe(vector, step, reference, basis)
+
+    def _probe(self, vector, step, reference, basis):
+        point = self._call("exp", vector, reference)
+        if not self.is_on(point, _ROUNDING):
+            self._refuse("exp", "must stay on the space", np.inf)
+        self._compare("log", "must invert exp", self._call("log", point, reference), vector)
+        back = self._call("log", reference, point)
+        frame = self._call("transport", basis, reference, point)
+        gram = [[self.inner(a, b, point) for b in frame] for a in frame]
+        what = "must be an isometry along geodesics"
+        self._compare("parallel_transport", what, gram, np.eye(self.dim))
+        velocity = self._call("transport", vector, reference, point)
+        what = "must keep the velocity of geodesics"
+        self._compare("parallel_transport", what, velocity / step, -back / step)
+        what = "must be undone by the transport back"
+        self._compare(
+            "parallel_transport", what, self._call("transport", frame, point, reference), basis
+        )
+
+    def _call(self, method, *arguments):
+        name = "parallel_transport" if method == "transport" else method
+        try:
+            return getattr(self, method)(*arguments)
+        except (NotImplementedError, AttributeError) as error:
+            raise ProtocolError(
+                f"space {self.registered!r} needs {name}, which the metric "
+                f"{self.facts['metric']} of geomstats does not have: "
+                f"{type(error).__name__} {error}"
+            ) from error
+
+    def _compare(self, method, what, actual, expected):
+        error = np.max(np.abs(np.subtract(actual, expected)))
+        scale = np.max(np.abs(expected))
+        if not error <= _ROUNDING * scale:
+            self._refuse(method, what, error / scale)
+
+    def _refuse(self, method, what, error):
+        raise ProtocolError(
+            f"{method} of the metric {self.facts['metric']} {what} to be used on "
+            f"{self.registered!r}; next to the reference it is off by {error:.3g}, relatively"
+        )
