@@ -110,9 +110,7 @@ class RadialLoss(Loss):
         if len(rows) == 0:
             return data
         for row in rows[~_quickly_on(geometry.guard, rows)]:
-            with np.errstate(all="ignore"):
-                is_on = geometry.guard.is_on(row, _ON_MANIFOLD)
-            if not is_on:
+            if not _closely_on(geometry.guard, row):
                 raise ValueError(f"datum must lie on {geometry.guard.name}; got {row}")
         return data
 
@@ -243,6 +241,15 @@ def _quickly_on(guard, rows):
         settled = guard.settle(rows)
         moved, scale = np.abs(settled - rows).max(axis=axes), np.abs(rows).max(axis=axes)
         return (moved <= _ON_MANIFOLD * scale) & guard.space.belongs(settled, atol=_ON_MANIFOLD)
+
+
+def _closely_on(guard, row):
+    """Whether one row lies on the manifold; one too large to be judged does not."""
+    try:
+        with np.errstate(all="ignore"):
+            return guard.is_on(row, _ON_MANIFOLD)
+    except OverflowError:
+        return False
 
 
 def _spread(geometry, numbers):
