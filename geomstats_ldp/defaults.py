@@ -21,6 +21,9 @@ _LARGEST_STEP = 0.75
 #: Largest mean square distance of the late iterates that noise may cause, relative to length^2.
 _LARGEST_SPREAD = 0.06
 
+#: Least C n^(1 - a) p H of a run.
+_FEWEST_MIXINGS = 5.0
+
 #: Exponent of the radius, and the number of participants at which `_balanced_radius` applies.
 _RADIUS_EXPONENT = 0.27
 _REFERENCE_PARTICIPANTS = 5000
@@ -28,6 +31,10 @@ _REFERENCE_PARTICIPANTS = 5000
 #: Typical Hessian and score variance relative to their public bounds L_H and G^2.
 _TYPICAL_HESSIAN = 0.2
 _TYPICAL_SCORE_VARIANCE = 0.25
+
+#: Standard deviation of a Hessian that the loss knows, relative to it: the iterates wander about
+#: the target, where the Hessian is another.
+KNOWN_HESSIAN_SD = 0.1
 
 #: Relative finite-difference bias b (h / length)^2, and the largest h / length.
 _BIAS = 1.0
@@ -46,12 +53,15 @@ def default_gain(
     preconditioner,
     n_participants=None,
     pairs_per_round=1,
+    hessian=None,
 ):
-    """Gain between 2 / L_H and 2 / (typical Hessian), as the noise allows, with an offset.
+    """Gain constant of at most 2 / (typical Hessian), as the noise allows, with an offset.
 
     Large gains forget the initial point and average well; but noise then drives the iterates far
     from the target, where the score bends. In the linear recursion their coordinates have
-    variance C n^-a p Sigma / (2 H), with p the largest eigenvalue of the preconditioner.
+    variance C n^-a p Sigma / (2 H), with p the largest eigenvalue of the preconditioner. However
+    strong the noise, the constant stays so large that C n^(1 - a) p H is 5: this many effective
+    samples of the recursion average out in the run, and the initial point is forgotten.
 
     The offset keeps the noise of the first update within the step cap, as in the paper, and the
     first gain times L_H at most 1, so that no update overshoots, however many pairs share it.
@@ -69,17 +79,20 @@ def default_gain(
     n_participants : int, optional
         Planned number of participants.
     pairs_per_round : int
+    hessian : float, optional
+        Typical eigenvalue H of the Hessian, where the loss knows it.
 
     Returns
     -------
     rule : GainRule
     """
     largest = float(np.linalg.eigvalsh(preconditioner)[-1])
-    hessian = _TYPICAL_HESSIAN * hessian_bound
+    hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
     planned = _REFERENCE_PARTICIPANTS if n_participants is None else n_participants
     spread = mechanism.dim * largest * _typical_score_variance(mechanism) / (2 * hessian)
     allowed = _LARGEST_SPREAD * length**2 * planned**_GAIN_EXPONENT / spread
-    constant = min(max(allowed, 2 / (hessian_bound * largest)), 2 / (hessian * largest))
+    smallest = _FEWEST_MIXINGS * planned ** (_GAIN_EXPONENT - 1) / (hessian * largest)
+    constant = min(max(allowed, smallest), 2 / (hessian * largest))
     step_cap = min(region_radius, _LARGEST_STEP)
     answers = 2 * pairs_per_round
     noise_scale = largest * math.sqrt(mechanism.noise_variance)
@@ -90,20 +103,19 @@ def default_gain(
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
 
 
-def _balanced_radius(mechanism, hessian_bound, length):
+def _balanced_radius(mechanism, hessian, length):
     """Radius that balances bias and noise of the Hessian at the reference sample size.
 
     The relative bias of the central difference is b (h / l)^2, its relative variance
     v d / (L h^2 H^2) with v = Sigma / 2 and L = n / 2; the sum of squares is least at
     h^6 = l^4 (v d / (L H^2)) / (2 b^2).
     """
-    hessian = _TYPICAL_HESSIAN * hessian_bound
     variance = _typical_score_variance(mechanism) * mechanism.dim
     noise = variance / (_REFERENCE_PARTICIPANTS * hessian**2)
     return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
 
 
-def default_radius(mechanism, hessian_bound, length, n_participants=None):
+def default_radius(mechanism, hessian_bound, length, n_participants=None, hessian=None):
     """Query radius: fixed c n^-0.27 for a planned n, else the same rule along the run.
 
     Parameters
@@ -116,12 +128,15 @@ def default_radius(mechanism, hessian_bound, length, n_participants=None):
         of curvature of the space (1 on the unit sphere).
     n_participants : int, optional
         Planned number of participants.
+    hessian : float, optional
+        Typical eigenvalue of the Hessian, where the loss knows it.
 
     Returns
     -------
     rule : RadiusRule
     """
-    balanced = _balanced_radius(mechanism, hessian_bound, length)
+    hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
+    balanced = _balanced_radius(mechanism, hessian, length)
     maximum = LARGEST_RADIUS * length
     if n_participants is not None:
         shrink = (n_participants / _REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT

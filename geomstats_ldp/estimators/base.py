@@ -9,7 +9,12 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from geomstats_ldp.defaults import LARGEST_RADIUS, default_gain, default_radius
+from geomstats_ldp.defaults import (
+    KNOWN_HESSIAN_SD,
+    LARGEST_RADIUS,
+    default_gain,
+    default_radius,
+)
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.exceptions import ProtocolError
@@ -118,6 +123,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             preconditioner,
             planned,
             self.pairs_per_round,
+            hessian=loss.target_hessian(geometry),
         )
         return make_protocol(
             space,
@@ -126,7 +132,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             region,
             radius=radius,
             gain=gain,
-            inference=self._make_inference(geometry),
+            inference=self._make_inference(geometry, loss),
             retraction=self.retraction,
             reference=geometry.reference,
             initial_point=geometry.reference,
@@ -145,10 +151,13 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             if value is not None and not isinstance(value, kind):
                 raise ProtocolError(f"{name} must be a {kind.__name__} or None; got {value!r}")
 
-    def _make_inference(self, geometry):
+    def _make_inference(self, geometry, loss):
         changes = {} if self.hessian is None else {"hessian": self.hessian}
-        if self.hessian_prior is not None:
-            changes["prior_hessian"], changes["prior_sd"] = self.hessian_prior
+        prior = self.hessian_prior
+        if prior is None and self.hessian is None and self.inference is None:
+            prior = _known_hessian(geometry, loss)
+        if prior is not None:
+            changes["prior_hessian"], changes["prior_sd"] = prior
         return replace(self.inference or InferenceRule(), **changes)
 
     def _make_mechanism(self, geometry, loss, query_region):
@@ -166,7 +175,16 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         widest = region_of_queries(geometry, region, LARGEST_RADIUS * length)
         mechanism = self._make_mechanism(geometry, loss, widest)
         bound = loss.hessian_bound(geometry, widest)
-        return default_radius(mechanism, bound, length, planned)
+        hessian = loss.target_hessian(geometry)
+        return default_radius(mechanism, bound, length, planned, hessian=hessian)
+
+
+def _known_hessian(geometry, loss):
+    """Prior of a Hessian that the loss knows in advance, or None."""
+    hessian = loss.target_hessian(geometry)
+    if hessian is None:
+        return None
+    return tuple(map(tuple, hessian * np.eye(geometry.dim))), KNOWN_HESSIAN_SD * hessian
 
 
 def bending_length(guard, region):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
 from scipy import stats
@@ -17,10 +15,6 @@ from geomstats_ldp.losses.base import positive_number
 
 #: Share of Gaussian rows that the default initial point expects to be within the bound.
 _WITHIN_BOUND = 0.99
-
-#: The Hessian at the target, a multiple of the identity, and its standard deviation: iterates
-#: wander about the target, where the Hessian is another.
-_HESSIAN, _HESSIAN_SD = 0.5, 0.1
 
 
 def _expects_messages(estimator):
@@ -161,14 +155,6 @@ class PrivateSPDCovariance(BasePrivateEstimator):
 
     def _make_loss(self, space, center):
         return SPDLikelihoodLoss(norm_bound=self.norm_bound)
-
-    def _make_inference(self, geometry):
-        rule = super()._make_inference(geometry)
-        chosen = (self.hessian, self.hessian_prior, self.inference)
-        if any(choice is not None for choice in chosen):
-            return rule
-        known = tuple(map(tuple, _HESSIAN * np.eye(geometry.dim)))
-        return replace(rule, prior_hessian=known, prior_sd=_HESSIAN_SD)
 
     # ---------------------------------------------------------------- messages
 

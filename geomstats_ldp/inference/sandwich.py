@@ -143,6 +143,12 @@ def shrink_hessian(regression):
     .. math:: \rho = \max\{0, 1 - (d(d+1)/2 - 1) (v/q) / \|H_0\|_F^2\}
 
     is the positive-part shrinkage factor. It tends to one, so consistency is kept.
+
+    Returns
+    -------
+    hessian : array, shape [dim, dim]
+    kept : float
+        The factor rho; one where there is nothing to shrink.
     """
     hessian = regression.hessian
     dim = len(hessian)
@@ -151,7 +157,8 @@ def shrink_hessian(regression):
     size = float(np.sum(deviatoric**2))
     variance = np.trace(regression.score_covariance) / (2 * dim)
     noise = (dim * (dim + 1) / 2 - 1) * variance / (np.trace(regression.gram) / dim)
-    return spherical + max(0.0, 1.0 - noise / size) * deviatoric if size > 0 else spherical
+    kept = max(0.0, 1.0 - noise / size) if size > 0 else 1.0
+    return spherical + kept * deviatoric, kept
 
 
 def clip_eigenvalues(matrix, low, high=np.inf):
@@ -176,11 +183,17 @@ def covariance_floor(eigenvalues, rule, mechanism, n_participants):
     return max(floor, _TINY * mechanism.bound**2)
 
 
-def guard_factor(regression, hessian, score_covariance, floor, rule):
-    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian."""
+def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
+    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian.
+
+    Of the d(d+1)/2 free entries of a Hessian all but its trace were shrunk by the factor `kept`.
+    Their expected squared error is then `kept` times what it was, by Stein's identity.
+    """
     dim = len(hessian)
+    free = dim * (dim + 1) / 2
     spread = np.linalg.inv(regression.gram + regression.ridge * np.eye(dim))
     error = np.sqrt(0.5 * np.trace(score_covariance) * np.trace(spread))
+    error *= np.sqrt((1 + kept * (free - 1)) / free)
     relative = error / max(float(np.linalg.norm(hessian)), floor)
     return 1.0 + rule.guard * min(relative, rule.guard_cap) ** rule.guard_power
 
@@ -225,7 +238,7 @@ def estimate_sandwich(state, protocol):
     regression = fit_regression(sums, directions, rule, n_participants)
     bound = protocol.hessian_bound
     shrink = rule.hessian == "shrunk" and rule.prior_hessian is None
-    unclipped = shrink_hessian(regression) if shrink else regression.hessian
+    unclipped, kept = shrink_hessian(regression) if shrink else (regression.hessian, 1.0)
     raw = np.linalg.eigvalsh(unclipped)
     floor = hessian_floor(raw, rule, bound, n_participants)
     hessian = clip_eigenvalues(unclipped, floor, bound)
@@ -240,7 +253,7 @@ def estimate_sandwich(state, protocol):
         covariance = covariance + horizon_variance(
             covariance, hessian, protocol.schedule, n_participants
         )
-    guard = guard_factor(regression, hessian, score_covariance, floor, rule)
+    guard = guard_factor(regression, hessian, kept, score_covariance, floor, rule)
     covariance = guard * covariance / n_participants
     return SandwichEstimate(
         regression=regression,

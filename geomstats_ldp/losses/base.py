@@ -50,6 +50,13 @@ class Loss(ABC):
     def hessian_bound(self, geometry, query_region):
         """Public upper bound L_H on the eigenvalues of the population Hessian there."""
 
+    def target_hessian(self, geometry):
+        """Number c if the population Hessian at the target is c I whatever the data, else None.
+
+        Such public knowledge steadies the region: `InferenceRule.prior_hessian`.
+        """
+        return None
+
     @abstractmethod
     def to_spec(self):
         """Plain record from which `loss_from_spec` rebuilds the loss."""

@@ -107,6 +107,10 @@ class SPDLikelihoodLoss(Loss):
         """B^2 / (2a), or 1/2 if that is more: the Hessian at the target is I / 2."""
         return 0.5 * max(1.0, self._largest_whitened_square(query_region))
 
+    def target_hessian(self, geometry):
+        """One half (section S.1.5 of the paper)."""
+        return 0.5
+
     def to_spec(self):
         """Plain record, for JSON."""
         return {"name": self.name, "norm_bound": self.norm_bound}

@@ -56,6 +56,10 @@ class AffineScoreLoss(RadialLoss):
         largest = self.largest_distance(geometry, query_region)
         return float(_SLOPE * hessian_comparison(geometry.guard, largest))
 
+    def target_hessian(self, geometry):
+        """One half on flat spaces."""
+        return _SLOPE if tuple(geometry.guard.curvature) == (0.0, 0.0) else None
+
     def twin(self):
         """Select the compiled score."""
         return AffineScoreTwin(_SLOPE)

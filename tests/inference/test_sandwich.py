@@ -94,11 +94,11 @@ def test_guard_is_that_of_the_paper(cap, strength, power):
     u = math.sqrt(0.5 * 1.5 * (2 / 3.5)) / math.sqrt(5.0)
     assert 0.05 < u < 10
     expected = 1 + strength * min(u, cap) ** power
-    factor = guard_factor(regression, hessian, covariance, 0.1, rule)
+    factor = guard_factor(regression, hessian, 1.0, covariance, 0.1, rule)
     assert factor == pytest.approx(expected, rel=1e-13)
     # a floor above the norm of the Hessian takes its place
     expected = 1 + strength * min(u * math.sqrt(5.0) / 7.0, cap) ** power
-    factor = guard_factor(regression, hessian, covariance, 7.0, rule)
+    factor = guard_factor(regression, hessian, 1.0, covariance, 7.0, rule)
     assert factor == pytest.approx(expected, rel=1e-13)
 
 

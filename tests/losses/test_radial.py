@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
-from numba import njit
 
 from geomstats_ldp.exceptions import LDPWarning, ProtocolError
 from geomstats_ldp.geometry import GeodesicBall, Geometry
@@ -14,7 +13,6 @@ from geomstats_ldp.losses import (
     PseudoHuberLoss,
     TransformedFrechetLoss,
     loss_from_spec,
-    score_into,
 )
 
 MAKERS = {
@@ -23,11 +21,6 @@ MAKERS = {
     "transformed_frechet": lambda **ball: TransformedFrechetLoss(transform="log", **ball),
 }
 RADIUS = 0.5
-
-
-@njit
-def compiled_score(twin, geometry, point, datum, out):
-    score_into(twin, geometry, point, datum, out)
 
 
 @pytest.fixture(params=list(MAKERS))
@@ -40,38 +33,6 @@ def clipped_data(setting, loss, seed=2):
     return loss.clip(setting.geometry, raw)
 
 
-def test_score_is_the_gradient_of_the_value(setting, loss, gradient):
-    data = clipped_data(setting, loss)
-    for point in setting.queries():
-        score = setting.geometry.lower(loss.score(setting.geometry, point, data), point)
-        expected = gradient(setting, loss, point, data)
-        np.testing.assert_allclose(score, expected, rtol=0, atol=1e-6)
-
-
-def test_score_of_a_datum_is_a_row_of_the_score_of_many(setting, loss):
-    data = clipped_data(setting, loss)
-    point = setting.queries()[2]
-    scores = loss.score(setting.geometry, point, data)
-    out = np.empty(setting.geometry.shape)
-    for datum, score in zip(data, scores):
-        score_into(loss, setting.geometry, point, datum, out)
-        np.testing.assert_allclose(out, score, rtol=0, atol=1e-12)
-
-
-def test_compiled_score_equals_the_interpreted_one(setting, loss):
-    twins = loss.twin(), setting.geometry.twin()
-    if loss.name == "transformed_frechet":
-        assert twins[0] is None
-    if None in twins:
-        pytest.skip("no compiled form")
-    out = np.empty(setting.geometry.shape)
-    for point in setting.queries():
-        for datum in [*clipped_data(setting, loss), point]:
-            compiled_score(*twins, point, datum, out)
-            expected = loss.score(setting.geometry, point, datum)
-            np.testing.assert_allclose(out, expected, rtol=0, atol=1e-12)
-
-
 def test_score_bound_holds_and_is_attained(setting, loss):
     geometry, region = setting.geometry, setting.region
     bound = loss.score_bound(geometry, region)
@@ -82,16 +43,6 @@ def test_score_bound_holds_and_is_attained(setting, loss):
     query, datum = setting.farthest(RADIUS)
     norm = geometry.norm(loss.score(geometry, query, loss.clip(geometry, datum)), query)
     assert norm == pytest.approx(bound, rel=1e-10)
-
-
-def test_hessian_bound_holds_for_every_datum(setting, loss, hessian):
-    bound = loss.hessian_bound(setting.geometry, setting.region)
-    data = clipped_data(setting, loss)
-    for point in setting.queries():
-        for datum in data[::3]:
-            matrix = hessian(setting, loss, point, datum[None])
-            np.testing.assert_allclose(matrix, matrix.T, atol=1e-6)
-            assert np.linalg.eigvalsh(matrix)[-1] <= bound + 1e-6  # finite differences
 
 
 def test_value_agrees_with_the_transform_of_the_distance(setting, loss):

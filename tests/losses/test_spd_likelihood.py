@@ -5,18 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from numba import njit
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import geodesic_ball
-from geomstats_ldp.losses import SPDLikelihoodLoss, loss_from_spec, score_into
+from geomstats_ldp.losses import SPDLikelihoodLoss, loss_from_spec
 
 BOUND = 2.5
-
-
-@njit
-def compiled_score(twin, point, datum, out):
-    score_into(twin, None, point, datum, out)
 
 
 @pytest.fixture(params=["affine2", "affine3"])
@@ -40,15 +34,6 @@ def lowest(spd):
     values, axes = np.linalg.eigh(center)
     query = center + values[0] * math.expm1(-spd.region.radius) * np.outer(axes[:, 0], axes[:, 0])
     return query, BOUND * axes[:, 0]
-
-
-def test_score_is_the_gradient_of_the_value(spd, gradient):
-    loss = SPDLikelihoodLoss(norm_bound=BOUND)
-    data = clipped(spd, loss)
-    for point in spd.queries():
-        score = spd.geometry.lower(loss.score(spd.geometry, point, data), point)
-        expected = gradient(spd, loss, point, data)
-        np.testing.assert_allclose(score, expected, rtol=0, atol=1e-6)
 
 
 def test_value_is_half_the_deviance(spd):
@@ -126,17 +111,6 @@ def test_population_hessian_is_half_the_identity_at_the_second_moment(spd, hessi
     np.testing.assert_allclose(score, 0.0, atol=1e-14)
     actual = hessian(spd, loss, target, data)
     np.testing.assert_allclose(actual, np.eye(spd.geometry.dim) / 2, rtol=0, atol=1e-6)
-
-
-def test_compiled_score_equals_numpy(spd):
-    loss, out = SPDLikelihoodLoss(norm_bound=BOUND), np.empty(spd.geometry.shape)
-    for point in spd.queries():
-        data = clipped(spd, loss)
-        for datum, score in zip(data, loss.score(spd.geometry, point, data)):
-            compiled_score(loss.twin(), point, datum, out)
-            np.testing.assert_allclose(out, score, rtol=0, atol=1e-14)
-            score_into(loss, spd.geometry, point, datum, out)
-            np.testing.assert_array_equal(out, score)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e150, 1e200, 1e307])

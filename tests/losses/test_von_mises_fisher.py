@@ -4,18 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-from numba import njit
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses import VonMisesFisherLoss, loss_from_spec, score_into
+from geomstats_ldp.losses import VonMisesFisherLoss, loss_from_spec
 
 SPHERES = ["sphere1", "sphere2", "sphere5"]
 KAPPA = 2.5
-
-
-@njit
-def compiled_score(twin, point, datum, out):
-    score_into(twin, None, point, datum, out)
 
 
 @pytest.fixture(params=SPHERES)
@@ -26,14 +20,6 @@ def sphere(request, setting_of):
 def directions(sphere, n=12, seed=0):
     rows = np.random.default_rng(seed).normal(size=(n, sphere.geometry.dim + 1))
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def test_score_is_the_gradient_of_the_value(sphere, gradient):
-    loss, data = VonMisesFisherLoss(kappa=KAPPA), directions(sphere)
-    for point in sphere.queries():
-        score = sphere.geometry.lower(loss.score(sphere.geometry, point, data), point)
-        expected = gradient(sphere, loss, point, data)
-        np.testing.assert_allclose(score, expected, rtol=0, atol=1e-6)
 
 
 def test_score_bound_holds_and_is_attained_at_a_right_angle(sphere):
@@ -71,17 +57,6 @@ def test_hessian_bound_holds_and_is_attained_at_the_datum(sphere, hessian):
             assert values[-1] <= bound + 1e-6  # finite differences
         at_datum = hessian(sphere, loss, point, point[None])
         np.testing.assert_allclose(at_datum, bound * np.eye(len(at_datum)), rtol=0, atol=1e-6)
-
-
-def test_compiled_score_equals_numpy(sphere):
-    loss, out = VonMisesFisherLoss(kappa=KAPPA), np.empty(sphere.geometry.dim + 1)
-    for point in sphere.queries():
-        for datum in directions(sphere):
-            compiled_score(loss.twin(), point, datum, out)
-            expected = loss.score(sphere.geometry, point, datum)
-            np.testing.assert_allclose(out, expected, rtol=0, atol=1e-14)
-            score_into(loss, sphere.geometry, point, datum, out)
-            np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-300, 0.5, 3.0, 1e307])

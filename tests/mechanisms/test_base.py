@@ -37,17 +37,6 @@ def test_every_concrete_mechanism_is_registered_and_tested():
     assert set(CASES) == set(MECHANISMS)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("dim", [1, 2, 3, 6])
-def test_rows_do_not_depend_on_the_block_size(name, dim):
-    mechanism = build(name, dim)
-    whole = mechanism.draw(1000, make_streams(7))
-    streams = make_streams(7)
-    pieces = [mechanism.draw(n, streams) for n in (1, 0, 13, 486, 500)]
-    assert whole.shape == (1000, mechanism.n_variates)
-    np.testing.assert_array_equal(whole, np.concatenate(pieces))
-
-
 @pytest.mark.parametrize("name", ["privunit", "gaussian", "l2_ball"])
 def test_variates_are_data_free_and_release_is_deterministic(name):
     mechanism = build(name)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from geomstats_ldp.mechanisms import make_mechanism, make_streams
+from geomstats_ldp.mechanisms import make_mechanism
 
 DELTAS = {"privunit": 0.0, "gaussian": 1e-4, "l2_ball": 0.0}
 N = 100_000
@@ -22,25 +22,6 @@ def radial_inputs(mechanism, seed=0):
     direction = np.random.default_rng(seed).normal(size=mechanism.dim)
     direction /= np.linalg.norm(direction)
     return [mechanism.bound * r * direction for r in (0.0, 0.6, 0.999, 1.0)]
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3, 6])
-@pytest.mark.parametrize("epsilon", [0.5, 4.0])
-@pytest.mark.parametrize("name", DELTAS)
-def test_messages_have_the_stated_mean_and_covariance(name, epsilon, dim):
-    mechanism = build(name, epsilon, dim)
-    streams = make_streams(dim)
-    for vector in radial_inputs(mechanism):
-        released = mechanism.release(vector, mechanism.draw(N, streams))
-        noise = released - vector
-        covariance = mechanism.noise_covariance(vector)
-        deviation = noise.mean(axis=0) / np.sqrt(np.diag(covariance) / N)
-        assert np.abs(deviation).max() < MAX_Z
-        products = noise[:, :, None] * noise[:, None, :]  # shape=[N, dim, dim]
-        error = products.std(axis=0) / math.sqrt(N)  # Monte Carlo error of each entry
-        gap = np.abs(products.mean(axis=0) - covariance)
-        # products of the two-valued law of l2_ball at d = 1, v = 0 are constant: rounding only
-        assert (gap <= MAX_Z * error + 1e-9 * mechanism.noise_variance).all()
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5])

@@ -14,6 +14,10 @@ from geomstats_ldp.geometry.frames import orthonormal_basis
 CUT_MARGIN = 1e-6
 
 
+#: Entries from here on have squares that overflow.
+_LARGEST = 1e154
+
+
 class GuardedSpace(ABC):
     """A geomstats space whose known faults are guarded, and its plain record.
 
@@ -67,8 +71,11 @@ class GuardedSpace(ABC):
 
     def is_on(self, point, rtol):
         """Whether a finite array of the right shape lies on the manifold, to relative `rtol`."""
-        scale = max(1.0, float(np.max(np.abs(point))) ** 2)
-        return bool(self.space.belongs(point, atol=rtol * scale))
+        largest = float(np.max(np.abs(point)))
+        # Nothing can be said of a point whose square overflows.
+        return largest < _LARGEST and bool(
+            self.space.belongs(point, atol=rtol * max(1.0, largest**2))
+        )
 
     def belongs(self, points, atol):
         """Whether points of moderate size lie on the manifold, to absolute `atol`, shape [...]."""

@@ -1,0 +1,125 @@
+"""What all conformance checks share: cases, their checks, and errors that say what came."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+
+class ConformanceError(AssertionError):
+    """A promise was not kept; the message says what was expected and what came."""
+
+
+class Case(ABC):
+    """Something to be examined, with the data and sizes to examine it at."""
+
+    @abstractmethod
+    def checks(self):
+        """Functions of the case that raise ConformanceError; those that apply to it."""
+
+    @abstractmethod
+    def __str__(self):
+        """Name of the case, for test reports."""
+
+
+def run_checks(case):
+    """Run every check of a case, without pytest.
+
+    Parameters
+    ----------
+    case : Case
+
+    Raises
+    ------
+    ConformanceError
+        Listing the checks that failed, each with what was expected and what came.
+    """
+    failures = []
+    for check in case.checks():
+        try:
+            check(case)
+        except ConformanceError as error:
+            failures.append(f"{check.__name__}: {error}")
+    if failures:
+        listed = "\n".join(f"* {failure}" for failure in failures)
+        raise ConformanceError(f"{case} fails {len(failures)} checks\n{listed}")
+
+
+def parametrize_with_checks(cases):
+    """Pytest decorator: one test for each check of each case.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+
+    Returns
+    -------
+    decorator : pytest mark
+        For a test function with the arguments ``case`` and ``check`` that calls ``check(case)``.
+    """
+    import pytest
+
+    return pytest.mark.parametrize(
+        ("case", "check"),
+        [
+            pytest.param(case, check, id=f"{case}-{check.__name__.removeprefix('check_')}")
+            for case in cases
+            for check in case.checks()
+        ],
+    )
+
+
+def require(condition, message):
+    """Raise ConformanceError with the message unless the condition holds."""
+    if not condition:
+        raise ConformanceError(message)
+
+
+def require_close(actual, expected, tolerance, what):
+    """Raise ConformanceError unless two arrays agree, entry by entry, to an absolute tolerance."""
+    actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
+    require(
+        actual.shape == expected.shape,
+        f"{what}: expected shape {expected.shape}; got {actual.shape}",
+    )
+    gap = np.abs(actual - expected)
+    fails = ~(gap <= tolerance)  # NaN fails too
+    if fails.any():
+        worst = np.unravel_index(np.argmax(np.where(np.isnan(gap), np.inf, gap)), gap.shape)
+        limit = np.broadcast_to(tolerance, gap.shape)[worst]
+        raise ConformanceError(
+            f"{what}: expected {expected[worst]:.10g} within {limit:.3g}; got "
+            f"{actual[worst]:.10g}, in {int(fails.sum())} of {fails.size} entries"
+        )
+
+
+def require_at_most(actual, limit, what):
+    """Raise ConformanceError unless no entry exceeds the limit; NaN does."""
+    actual = np.asarray(actual, dtype=float)
+    if not (actual <= limit).all():
+        raise ConformanceError(f"{what}: expected at most {limit:.10g}; got {np.max(actual):.10g}")
+
+
+def require_equal(actual, expected, what):
+    """Raise ConformanceError unless two objects are equal."""
+    require(actual == expected, f"{what}: expected {expected!r}; got {actual!r}")
+
+
+def require_same_arrays(actual, expected, what):
+    """Raise ConformanceError unless two arrays are equal to the last bit."""
+    require_close(actual, expected, 0.0, what)
+
+
+def require_refused(call, errors, what):
+    """Raise ConformanceError unless the call raises one of the errors."""
+    names = " or ".join(error.__name__ for error in errors)
+    try:
+        result = call()
+    except errors:
+        return
+    except Exception as error:
+        raise ConformanceError(
+            f"{what}: expected {names}; got {type(error).__name__}: {error}"
+        ) from error
+    raise ConformanceError(f"{what}: expected {names}; got the result {result!r}")

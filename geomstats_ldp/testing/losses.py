@@ -1,0 +1,335 @@
+"""What every loss promises: a score that is a gradient, public bounds that hold, safe clipping."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from geomstats_ldp.geometry import Geometry, geodesic_ball
+from geomstats_ldp.losses import loss_from_spec, score_into
+from geomstats_ldp.serialization import canonical_json, decode
+from geomstats_ldp.testing.cases import (
+    Case,
+    ConformanceError,
+    require,
+    require_at_most,
+    require_close,
+    require_equal,
+    require_refused,
+    require_same_arrays,
+)
+from geomstats_ldp.testing.derivatives import derivatives_along_frame
+from geomstats_ldp.testing.search import largest_score
+
+#: Room for rounding in a bound.
+_ROUNDING = 1e-10
+
+
+@dataclass(eq=False)
+class LossCase(Case):
+    """A loss, the region it is examined on, and raw data.
+
+    Parameters
+    ----------
+    loss : Loss
+        Of a registered class.
+    space : geomstats manifold
+    center : array-like, shape [*point_shape]
+        Centre of the region of queries.
+    radius : float, default=0.4
+        Geodesic radius of that region.
+    data : array-like, shape [n, *data_shape], optional
+        Raw data. By default vectors of lengths 1e-3 to 1e3, and points around the centre where
+        data are points of the space; what `Loss.check_data` refuses is left out.
+    seed : int, default=0
+        Of the random queries and data.
+    """
+
+    loss: Any
+    space: Any
+    center: Any
+    radius: float = 0.4
+    data: Any = None
+    seed: int = 0
+
+    def __str__(self):
+        return f"{self.loss.name} on {self.geometry.guard.name} {self.geometry.shape}"
+
+    def checks(self):
+        """Checks of a loss; that of the twin where there is one."""
+        has_twin = self.loss.twin() is not None and self.geometry.twin() is not None
+        return [*_CHECKS, check_twin] if has_twin else list(_CHECKS)
+
+    # ---------------------------------------------------------------- what is examined
+
+    @cached_property
+    def geometry(self):
+        """Geometry with its frame at the centre."""
+        return Geometry(self.space, self.center)
+
+    @cached_property
+    def region(self):
+        """Region of the queries."""
+        return geodesic_ball(self.geometry.reference, self.radius)
+
+    @cached_property
+    def score_bound(self):
+        """The bound G that the loss states."""
+        return float(self.loss.score_bound(self.geometry, self.region))
+
+    @cached_property
+    def hessian_bound(self):
+        """The bound L_H that the loss states."""
+        return float(self.loss.hessian_bound(self.geometry, self.region))
+
+    @cached_property
+    def queries(self):
+        """The centre, a point inside and points at the edge, shape [5, *point_shape]."""
+        return self.points_around(self.region.center, self.radius * np.array([0, 0.5, 1, 1, 1]))
+
+    @cached_property
+    def raw(self):
+        """Raw data, shape [n, *data_shape]."""
+        if self.data is not None:
+            return self.loss.check_data(self.geometry, self.data)
+        shape = self.loss.data_shape(self.geometry)
+        vectors = np.random.default_rng(self.seed).normal(size=(24, *shape))
+        lengths = np.linalg.norm(vectors.reshape(24, -1), axis=1) / np.geomspace(1e-3, 1e3, 24)
+        rows = list(vectors / lengths.reshape(-1, *[1] * len(shape)))
+        if tuple(shape) == self.geometry.shape:
+            reach = min(4 * self.radius, 0.9 * self.geometry.guard.injectivity_radius)
+            rows += list(self.points_around(self.region.center, np.linspace(0, reach, 24)))
+        kept = [row for row in rows if self.accepts(row)]
+        require(kept, f"check_data: expected some of {len(rows)} rows to pass; pass data= instead")
+        return np.stack(kept)
+
+    @cached_property
+    def clipped(self):
+        """The raw data inside the public bounds."""
+        return self.loss.clip(self.geometry, self.raw.copy())
+
+    @cached_property
+    def data_are_points(self):
+        """Whether data lie on the manifold."""
+        guard = self.geometry.guard
+        return self.raw.shape[1:] == guard.shape and all(guard.is_on(y, 1e-6) for y in self.raw)
+
+    def accepts(self, row):
+        """Whether the loss takes this row for a datum."""
+        try:
+            self.loss.clip(self.geometry, self.loss.check_data(self.geometry, row))
+        except ValueError:
+            return False
+        return True
+
+    def points_around(self, center, lengths):
+        """Points in random directions at the given distances from a centre."""
+        coords = np.random.default_rng(self.seed).normal(size=(len(lengths), self.geometry.dim))
+        coords *= (np.asarray(lengths) / np.linalg.norm(coords, axis=1))[:, None]
+        return np.stack([self.geometry.exp(self.geometry.lift(c, center), center) for c in coords])
+
+    def score(self, point, data):
+        """Score of clipped data."""
+        return np.asarray(self.loss.score(self.geometry, point, data), dtype=float)
+
+    def norms(self, point, data):
+        """Riemannian norms of the scores of clipped data."""
+        return self.geometry.norm(self.score(point, data), point)
+
+
+def check_space_is_accepted(case):
+    """`check_space` takes the space of the case."""
+    try:
+        case.loss.check_space(case.geometry.guard)
+    except Exception as error:
+        raise ConformanceError(
+            f"check_space: expected {case.geometry.guard.name} to pass; got {error}"
+        ) from error
+
+
+def check_bounds_are_public_numbers(case):
+    """Both bounds are positive and finite, and a smaller region has no larger ones."""
+    half = case.region._replace(radius=case.radius / 2)
+    for name in ("score_bound", "hessian_bound"):
+        whole = getattr(case, name)
+        require(0 < whole < np.inf, f"{name}: expected a positive finite number; got {whole}")
+        inner = getattr(case.loss, name)(case.geometry, half)
+        require_at_most(inner, whole * (1 + _ROUNDING), f"{name} of the region of half the radius")
+
+
+def check_score_is_the_gradient(case):
+    """The score is the derivative of the value along geodesics, to 1e-6."""
+    geometry, loss = case.geometry, case.loss
+    for point in case.queries:
+        value = np.asarray(loss.value(geometry, point, case.clipped))
+        require_equal(value.shape, case.clipped.shape[:1], "shape of value")
+        expected = derivatives_along_frame(
+            geometry, point, lambda end: loss.value(geometry, end, case.clipped)
+        )
+        actual = geometry.lower(case.score(point, case.clipped), point)
+        tolerance = 1e-6 * max(1.0, case.score_bound)
+        require_close(actual, expected, tolerance, "score against the derivative of value")
+
+
+def check_score_is_tangent(case):
+    """The score lies in the tangent space of the query."""
+    for point in case.queries:
+        score = case.score(point, case.clipped)
+        tangent = case.geometry.to_tangent(score, point)
+        tolerance = 1e-10 * max(1.0, np.abs(score).max())
+        require_close(score, tangent, tolerance, "score against its tangent part")
+
+
+def check_score_is_vectorised(case):
+    """The score of a datum is a row of the score of many; no data, no scores."""
+    point, out = case.queries[2], np.empty(case.geometry.shape)
+    scores = case.score(point, case.clipped)
+    for datum, score in zip(case.clipped, scores):
+        score_into(case.loss, case.geometry, point, datum, out)
+        tolerance = 1e-12 * max(1.0, case.score_bound)
+        require_close(out, score, tolerance, "score of one datum against its row")
+    empty = case.score(point, case.clipped[:0])
+    require_equal(empty.shape, (0, *case.geometry.shape), "shape of the score of no data")
+
+
+def check_score_bound(case):
+    """No score is longer than the bound: random data, and a search for the worst."""
+    limit = case.score_bound * (1 + _ROUNDING)
+    for point in case.queries:
+        require_at_most(case.norms(point, case.clipped), limit, "norm of the score")
+    worst, point, datum = largest_score(case)
+    require(
+        worst <= limit,
+        f"norm of the score: expected at most score_bound = {case.score_bound:.10g}; "
+        f"got {worst:.10g} at the query {point.tolist()} for the datum {datum.tolist()}",
+    )
+
+
+def check_score_bound_on_adversarial_data(case):
+    """Zero, tiny and huge data are refused with ValueError, or clipped so that the bound holds."""
+    geometry, loss = case.geometry, case.loss
+    for name, datum in _adversarial(case):
+        with np.errstate(all="ignore"):
+            try:
+                clipped = loss.clip(geometry, loss.check_data(geometry, datum))
+            except ValueError:
+                continue
+            except ArithmeticError as error:
+                raise ConformanceError(
+                    f"a {name} datum: expected ValueError, or a clipped datum; got {error!r}"
+                ) from error
+            norms = np.array([case.norms(point, clipped) for point in case.queries])
+        limit = case.score_bound * (1 + _ROUNDING)
+        require_at_most(norms, limit, f"norm of the score of a {name} datum")
+
+
+def _adversarial(case):
+    shape = case.loss.data_shape(case.geometry)
+    yield "zero", np.zeros(shape)
+    for datum in (case.raw[-1], np.ones(shape), -np.ones(shape)):
+        for size in (1e-300, 1e100, 1e200, 1e300):
+            yield f"{size:g} times larger", size * datum
+    for sign in (1.0, -1.0):
+        yield "negated", sign * case.raw[-1]
+        if tuple(shape) == case.geometry.shape:
+            yield "central or antipodal", sign * case.region.center
+
+
+def check_clip(case):
+    """Clipping is idempotent, acts row by row, and leaves its argument alone."""
+    geometry, loss = case.geometry, case.loss
+    before = case.raw.copy()
+    clipped = np.asarray(loss.clip(geometry, case.raw))
+    require_same_arrays(case.raw, before, "data after clip, which must not change them")
+    require_equal(clipped.shape, before.shape, "shape of clipped data")
+    require(np.isfinite(clipped).all(), f"clip: expected finite data; got {clipped}")
+    scale = 1e-10 * np.maximum(1.0, np.abs(clipped))
+    require_close(loss.clip(geometry, clipped), clipped, scale, "clipping clipped data")
+    alone = np.stack([loss.clip(geometry, row) for row in before])
+    require_close(alone, clipped, scale, "clipping one row against clipping all")
+
+
+def check_hessian_bound(case):
+    """No law of the data has a Hessian above the bound: one datum, and means of several."""
+    geometry = case.geometry
+    scale = max(1.0, case.hessian_bound)
+    for point in case.queries:
+        hessians = derivatives_along_frame(
+            geometry, point, partial(_transported_scores, case, point)
+        )
+        asymmetry = np.abs(hessians - np.swapaxes(hessians, 1, 2))
+        require_at_most(asymmetry, 1e-5 * scale, "asymmetry of the Hessian")
+        means = [hessians[start::3].mean(axis=0, keepdims=True) for start in range(3)]
+        largest = np.linalg.eigvalsh(np.concatenate([hessians, *means]))[:, -1]
+        limit = case.hessian_bound + 1e-5 * scale  # finite differences
+        require_at_most(largest, limit, "largest eigenvalue of a Hessian, hessian_bound")
+
+
+def _transported_scores(case, point, end):
+    """Frame coordinates at `point` of the scores at `end`."""
+    geometry = case.geometry
+    return geometry.lower(geometry.transport(case.score(end, case.clipped), end, point), point)
+
+
+def check_record(case):
+    """The record is plain JSON; it and a pickle give an equal loss with the same numbers."""
+    loss, point = case.loss, case.queries[1]
+    record = decode(json.loads(canonical_json(loss.to_spec())))
+    copies = {"record": loss_from_spec(record), "pickle": pickle.loads(pickle.dumps(loss))}
+    for source, copy in copies.items():
+        require(type(copy) is type(loss), f"{source}: expected {type(loss)}; got {type(copy)}")
+        require_equal(copy, loss, f"loss from its {source}")
+        require_equal(hash(copy), hash(loss), f"hash of the loss from its {source}")
+        score = copy.score(case.geometry, point, copy.clip(case.geometry, case.raw))
+        require_same_arrays(score, case.score(point, case.clipped), f"score from its {source}")
+    require(type(loss).__name__ in repr(loss), f"repr: expected the class; got {loss!r}")
+
+
+def check_refusals(case):
+    """Data that are not finite, or of another shape, are refused with ValueError."""
+    good, check = case.raw[:3], case.loss.check_data
+    for value in (np.nan, np.inf, -np.inf):
+        bad = good.copy()
+        bad[1].flat[0] = value
+        require_refused(lambda bad=bad: check(case.geometry, bad), (ValueError,), f"datum {value}")
+    for bad in (good[..., :-1], np.float64(1.0)):
+        require_refused(
+            lambda bad=bad: check(case.geometry, bad), (ValueError,), f"datum of {bad.shape}"
+        )
+    require_same_arrays(check(case.geometry, good), good, "data that are good")
+
+
+@njit
+def _compiled_score(twin, geometry, point, datum, out):
+    score_into(twin, geometry, point, datum, out)
+
+
+def check_twin(case):
+    """The compiled score equals the interpreted one to 1e-12."""
+    twin, geometry = case.loss.twin(), case.geometry.twin()
+    tolerance, out = 1e-12 * max(1.0, case.score_bound), np.empty(case.geometry.shape)
+    for point in case.queries:
+        for datum, score in zip(case.clipped, case.score(point, case.clipped)):
+            _compiled_score(twin, geometry, point, datum, out)
+            require_close(out, score, tolerance, "compiled score against the interpreted one")
+
+
+_CHECKS = (
+    check_space_is_accepted,
+    check_bounds_are_public_numbers,
+    check_score_is_the_gradient,
+    check_score_is_tangent,
+    check_score_is_vectorised,
+    check_score_bound,
+    check_score_bound_on_adversarial_data,
+    check_clip,
+    check_hessian_bound,
+    check_record,
+    check_refusals,
+)

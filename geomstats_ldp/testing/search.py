@@ -1,0 +1,71 @@
+"""A random search for the query and the datum with the longest score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_STARTS = 2
+_STEPS = 40
+_PROPOSALS = 12
+
+
+def largest_score(case):
+    """Longest score that hill climbing over queries of the region and raw data finds.
+
+    Parameters
+    ----------
+    case : LossCase
+
+    Returns
+    -------
+    norm : float
+    query : array, shape [*point_shape]
+    datum : array, shape [*data_shape]
+        Clipped.
+    """
+    rng = np.random.default_rng(case.seed)
+    norms = np.stack([case.norms(point, case.clipped) for point in case.queries])
+    norms = np.where(np.isfinite(norms), norms, np.inf)
+    best = np.argsort(norms.max(axis=0))[-_STARTS:]
+    return max(
+        (_climb(case, case.clipped[index], rng) for index in best), key=lambda found: found[0]
+    )
+
+
+def _climb(case, datum, rng):
+    dim = case.geometry.dim
+    coords = rng.normal(size=dim)
+    coords *= case.radius / np.linalg.norm(coords)
+    norm, query = -np.inf, _query(case, coords)
+    for _ in range(_STEPS):
+        size = 10 ** rng.uniform(-3, 0)
+        moved = coords + size * case.radius * rng.normal(size=dim)
+        moved *= min(1.0, case.radius / np.linalg.norm(moved))
+        data = np.stack([datum, *_perturbed(case, datum, size, rng)])
+        for candidate in (coords, moved):
+            point = _query(case, candidate)
+            norms = case.norms(point, data)
+            if norms.max() > norm:
+                norm, best = norms.max(), np.argmax(norms)
+                coords, query, datum = candidate, point, data[best]
+    return float(norm), query, datum
+
+
+def _query(case, coords):
+    center = case.region.center
+    return case.geometry.exp(case.geometry.lift(coords, center), center)
+
+
+def _perturbed(case, datum, size, rng):
+    """Clipped data near a clipped one."""
+    geometry = case.geometry
+    if case.data_are_points:
+        coords = size * rng.normal(size=(_PROPOSALS, geometry.dim))
+        near = np.stack([geometry.exp(geometry.lift(c, datum), datum) for c in coords])
+    else:
+        spread = size * np.linalg.norm(datum)
+        near = datum + spread * rng.normal(size=(_PROPOSALS, *datum.shape))
+    try:
+        return case.loss.clip(geometry, case.loss.check_data(geometry, near))
+    except ValueError:
+        return near[:0]  # a refused datum is no counterexample

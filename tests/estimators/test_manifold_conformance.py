@@ -1,0 +1,59 @@
+"""Every estimator on data of its manifold, against the package's own conformance suite."""
+
+import numpy as np
+from geomstats.geometry.hyperbolic import Hyperbolic
+from geomstats.geometry.hypersphere import Hypersphere
+from geomstats.geometry.spd_matrices import (
+    SPDAffineMetric,
+    SPDLogEuclideanMetric,
+    SPDMatrices,
+)
+
+from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation
+from geomstats_ldp.testing import EstimatorCase, parametrize_with_checks
+
+RNG = np.random.default_rng(0)
+VECTORS = RNG.normal([0.4, 0.3, 0.2], 0.3, size=(101, 3))
+DIRECTIONS = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
+DISC = RNG.normal([0.15, -0.1], 0.08, size=(101, 2))
+
+
+def spd(metric):
+    space = SPDMatrices(2, equip=False)
+    space.equip_with_metric(metric)
+    return space
+
+
+def spd_data():
+    values, axes = np.linalg.eigh([(a + a.T) / 2 for a in RNG.normal(0.0, 0.2, size=(61, 2, 2))])
+    return np.einsum("nij,nj,nkj->nik", axes, np.exp(values), axes)
+
+
+NOT_SPD = np.diag([1.0, -1.0])
+POINCARE = Hyperbolic(dim=2, coords_type="ball")
+CASES = [
+    EstimatorCase(PrivatePCA(epsilon=4.0, norm_bound=1.5), VECTORS),
+    EstimatorCase(PrivateVMFLocation(epsilon=4.0), VECTORS),
+    EstimatorCase(PrivateFrechetMean(epsilon=4.0), VECTORS),
+    EstimatorCase(
+        PrivateFrechetMean(Hypersphere(2), epsilon=4.0, initial_point=DIRECTIONS[0]),
+        DIRECTIONS,
+        off_manifold=1.1 * DIRECTIONS[0],
+    ),
+    EstimatorCase(
+        PrivateFrechetMean(POINCARE, loss="pseudo_huber", scale=0.3, epsilon=4.0),
+        DISC,
+        off_manifold=[1.0, 0.3],
+    ),
+    EstimatorCase(PrivateFrechetMean(spd(SPDLogEuclideanMetric), epsilon=4.0), spd_data(), NOT_SPD),
+    EstimatorCase(
+        PrivateFrechetMean(spd(SPDAffineMetric), epsilon=4.0, engine="geomstats"),
+        spd_data(),
+        NOT_SPD,
+    ),
+]
+
+
+@parametrize_with_checks(CASES)
+def test_conformance(case, check):
+    check(case)

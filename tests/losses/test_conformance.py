@@ -1,0 +1,79 @@
+"""Every loss of the package, on every space it is meant for, against the conformance suite."""
+
+import math
+
+import numpy as np
+
+from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.geometry.spaces import space_from_spec
+from geomstats_ldp.losses import (
+    LOSSES,
+    FrechetLoss,
+    PCALoss,
+    PseudoHuberLoss,
+    SPDLikelihoodLoss,
+    TransformedFrechetLoss,
+    VonMisesFisherLoss,
+    register_transform,
+)
+from geomstats_ldp.testing import LossCase, parametrize_with_checks
+
+SPHERES = {
+    "sphere1": ({"name": "Hypersphere", "dim": 1}, [0.6, 0.8]),
+    "sphere2": ({"name": "Hypersphere", "dim": 2}, [2 / 3, -1 / 3, 2 / 3]),
+    "sphere5": ({"name": "Hypersphere", "dim": 5}, [0.5, 0.5, -0.5, 0.0, 0.5, 0.0]),
+}
+TWO, THREE = [[2.0, 0.3], [0.3, 0.7]], [[1.0, 0.2, 0.0], [0.2, 0.8, -0.3], [0.0, -0.3, 2.0]]
+AFFINE = {
+    "affine2": ({"name": "SPDAffineInvariant", "n": 2}, TWO),
+    "affine3": ({"name": "SPDAffineInvariant", "n": 3}, THREE),
+}
+SPACES = {
+    **SPHERES,
+    **AFFINE,
+    "euclidean": ({"name": "Euclidean", "dim": 3}, [1.0, -2.0, 0.5]),
+    "hyperboloid1": ({"name": "Hyperboloid", "dim": 1}, [math.sqrt(1.25), 0.5]),
+    "hyperboloid2": ({"name": "Hyperboloid", "dim": 2}, [1.5, 0.5, -1.0]),
+    "hyperboloid4": ({"name": "Hyperboloid", "dim": 4}, [2.0, 1.0, 1.0, 0.0, -1.0]),
+    "log2": ({"name": "SPDLogEuclidean", "n": 2}, TWO),
+    "log3": ({"name": "SPDLogEuclidean", "n": 3}, THREE),
+}
+
+# Cheap, with a large known constant c_psi: psi = log(1 + t), valid for D < sqrt(2).
+register_transform("log", np.log1p, lambda t: 1 / (1 + t), lambda t: -1 / (1 + t) ** 2)
+
+
+def case(loss, spec, center):
+    return LossCase(loss, space_from_spec(spec), center)
+
+
+def data_ball(spec, center):
+    """Ball of data about a point at distance 0.3 from the centre of the region."""
+    geometry = Geometry(space_from_spec(spec), center)
+    coords = np.random.default_rng(7).normal(size=geometry.dim)
+    coords *= 0.3 / np.linalg.norm(coords)
+    moved = geometry.exp(geometry.lift(coords, geometry.reference), geometry.reference)
+    return {"center": moved, "data_radius": 0.5}
+
+
+CASES = [
+    *(case(VonMisesFisherLoss(kappa=2.5), *place) for place in SPHERES.values()),
+    *(case(PCALoss(norm_bound=1.5), *place) for place in SPHERES.values()),
+    *(case(SPDLikelihoodLoss(norm_bound=2.5), *place) for place in AFFINE.values()),
+    *(case(FrechetLoss(**data_ball(*place)), *place) for place in SPACES.values()),
+    *(case(PseudoHuberLoss(scale=0.4, **data_ball(*place)), *place) for place in SPACES.values()),
+    *(
+        case(TransformedFrechetLoss(transform="log", **data_ball(*place)), *place)
+        for place in SPACES.values()
+    ),
+]
+
+
+@parametrize_with_checks(CASES)
+def test_conformance(case, check):
+    check(case)
+
+
+def test_every_loss_is_examined():
+    own = {name for name, cls in LOSSES.items() if cls.__module__.startswith("geomstats_ldp.")}
+    assert {case.loss.name for case in CASES} == own

@@ -1,0 +1,117 @@
+"""The suite catches losses that break their promises, and says how."""
+
+import numpy as np
+import pytest
+from geomstats.geometry.euclidean import Euclidean
+from geomstats.geometry.hypersphere import Hypersphere
+
+from geomstats_ldp.losses import LOSSES, FrechetLoss, PCALoss, register_loss
+from geomstats_ldp.testing import ConformanceError, LossCase, run_checks
+
+
+class Interpreted(PCALoss):
+    """Base of the broken ones; without its twin, so that nothing is compiled."""
+
+    name = "broken"
+
+    def twin(self):
+        return None
+
+
+class WrongSign(Interpreted):
+    def score(self, geometry, point, data):
+        return -super().score(geometry, point, data)
+
+
+class NotTangent(Interpreted):
+    def score(self, geometry, point, data):
+        return super().score(geometry, point, data) + point
+
+
+class UnderstatedScore(Interpreted):
+    def score_bound(self, geometry, query_region):
+        return 0.98 * super().score_bound(geometry, query_region)
+
+
+class UnderstatedHessian(Interpreted):
+    def hessian_bound(self, geometry, query_region):
+        return 0.5 * super().hessian_bound(geometry, query_region)
+
+
+class NoClipping(Interpreted):
+    def clip(self, geometry, data):
+        return data
+
+
+class HalvingClip(Interpreted):
+    def clip(self, geometry, data):
+        return super().clip(geometry, data) / 2
+
+
+class ClipsInPlace(Interpreted):
+    def clip(self, geometry, data):
+        data *= self.norm_bound / np.linalg.norm(data, axis=-1, keepdims=True)
+        return data
+
+
+class TakesNaN(Interpreted):
+    def check_data(self, geometry, data):
+        return np.asarray(data, dtype=float)
+
+
+class ForgetsItsBound(Interpreted):
+    def to_spec(self):
+        return {"name": self.name, "norm_bound": 9.0}
+
+
+class WrongTwin(PCALoss):
+    """The compiled score of another loss: a Frechet score for a Rayleigh loss."""
+
+    name = "broken"
+
+    def twin(self):
+        return FrechetLoss(center=[1.0, 0.0, 0.0], data_radius=1.0).twin()
+
+
+BROKEN = {
+    WrongSign: "score_is_the_gradient",
+    NotTangent: "score_is_tangent: score against its tangent part: expected",
+    UnderstatedScore: "check_score_bound: norm of the score: expected at most",
+    UnderstatedHessian: "hessian_bound: expected at most",
+    NoClipping: "check_score_bound_on_adversarial_data",
+    HalvingClip: "clipping clipped data",
+    ClipsInPlace: "which must not change them",
+    TakesNaN: "datum nan: expected ValueError; got the result",
+    ForgetsItsBound: "score from its record",
+    WrongTwin: "compiled score against the interpreted one",
+}
+
+
+@pytest.fixture
+def register(monkeypatch):
+    monkeypatch.delitem(LOSSES, "broken", raising=False)
+    yield register_loss
+    LOSSES.pop("broken", None)
+
+
+def examine(loss):
+    data = np.random.default_rng(0).normal(size=(20, 3)) * np.geomspace(0.1, 10, 20)[:, None]
+    run_checks(LossCase(loss, Hypersphere(2), [0.6, 0.0, 0.8], data=data))
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda cls: cls.__name__)
+def test_broken_losses_are_caught(broken, register):
+    register(broken)
+    with pytest.raises(ConformanceError, match="expected") as caught:
+        examine(broken(norm_bound=1.5))
+    assert BROKEN[broken] in str(caught.value)
+
+
+def test_the_sound_one_passes(register):
+    register(Interpreted)
+    examine(Interpreted(norm_bound=1.5))
+
+
+def test_a_loss_of_another_space_is_named():
+    with pytest.raises(ConformanceError, match="expected Euclidean to pass; got loss 'pca' needs"):
+        run_checks(LossCase(PCALoss(norm_bound=1.0), Euclidean(3), np.zeros(3)))
