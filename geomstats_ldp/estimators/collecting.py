@@ -111,7 +111,9 @@ class Collecting:
         with warnings.catch_warnings():
             # Messages are no features, so names they lack are not missing.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            rows = self._check_rows(messages, reset=False)
+            # In Poincaré coordinates a message has one entry more than a point has features.
+            as_features = self.n_features_in_ == self.protocol_.geometry.shape[0]
+            rows = self._check_rows(messages, reset=not as_features)
         if rows.shape[1:] != self.protocol_.geometry.shape:
             raise InvalidMessageError(
                 f"messages must have shape (n, {str(self.protocol_.geometry.shape)[1:-1]}); "

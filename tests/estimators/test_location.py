@@ -79,6 +79,18 @@ def test_coordinates_do_not_matter(coords_type):
     assert pickle.loads(pickle.dumps(outer)).predict(boundary).shape == (20, 2)
 
 
+def test_rows_of_messages_replay_in_poincare_coordinates():
+    disc = Hyperbolic(dim=2, coords_type="ball")
+    options = {"epsilon": 4.0, "random_state": 1, "keep_transcript": True, "engine": "geomstats"}
+    fitted = PrivateFrechetMean(disc, **options).fit(disc_data(40))
+    rows = PrivateFrechetMean(disc, n_participants=40, **options).start()
+    for block in np.array_split(fitted.transcript_.messages, 3):
+        rows.partial_fit(block)  # messages are vectors of the hyperboloid
+    np.testing.assert_array_equal(rows.estimate_, fitted.estimate_)
+    with pytest.raises(ValueError, match="messages must have shape"):
+        rows.partial_fit(disc_data(2))
+
+
 def test_pseudo_huber_centre_resists_outliers():
     X = np.random.default_rng(3).normal(0.0, 0.1, size=(20_000, 2))
     X[::10] = [0.9, 0.0]  # a tenth of the participants, all on one side
