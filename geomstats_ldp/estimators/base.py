@@ -109,7 +109,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         loss = self._make_loss(space, geometry.reference)
         loss.check_space(geometry.guard)
         planned = self.n_participants if self.n_participants is not None else n_participants
-        length = bending_length(geometry.guard, region)
+        length = bending_length(geometry.guard, region, loss)
         radius = self.radius or self._default_radius(geometry, region, loss, length, planned)
         query_region = region_of_queries(geometry, region, radius.maximum)
         self._check_query_region(query_region)
@@ -187,10 +187,9 @@ def _known_hessian(geometry, loss):
     return tuple(map(tuple, hessian * np.eye(geometry.dim))), KNOWN_HESSIAN_SD * hessian
 
 
-def bending_length(guard, region):
-    """Scale over which scores bend: the size of the region, at most that of curvature."""
+def bending_length(guard, region, loss):
+    """Scale over which scores bend: that of the region, of curvature or of the loss."""
     largest = max(abs(bound) for bound in guard.curvature)
-    if largest == 0:
-        return region.in_radius
     # Where no bound is known, curvature of order one is the natural scale.
-    return min(region.in_radius, 1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0)
+    curvature = (1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0) if largest else math.inf
+    return min(region.in_radius, curvature, loss.bending_length)

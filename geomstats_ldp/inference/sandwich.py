@@ -187,13 +187,14 @@ def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
     """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian.
 
     Of the d(d+1)/2 free entries of a Hessian all but its trace were shrunk by the factor `kept`.
-    Their expected squared error is then `kept` times what it was, by Stein's identity.
+    Kept whole, they err by their noise; shrunk away, by their own size, which is anywhere between
+    nothing and the noise: half of it is charged, and in between (1 + kept) / 2.
     """
     dim = len(hessian)
     free = dim * (dim + 1) / 2
     spread = np.linalg.inv(regression.gram + regression.ridge * np.eye(dim))
     error = np.sqrt(0.5 * np.trace(score_covariance) * np.trace(spread))
-    error *= np.sqrt((1 + kept * (free - 1)) / free)
+    error *= np.sqrt((1 + (1 + kept) / 2 * (free - 1)) / free)
     relative = error / max(float(np.linalg.norm(hessian)), floor)
     return 1.0 + rule.guard * min(relative, rule.guard_cap) ** rule.guard_power
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -56,6 +57,11 @@ class Loss(ABC):
         Such public knowledge steadies the region: `InferenceRule.prior_hessian`.
         """
         return None
+
+    @property
+    def bending_length(self):
+        """Distance over which the score bends of its own accord; infinite if it does not."""
+        return math.inf
 
     @abstractmethod
     def to_spec(self):

@@ -141,7 +141,7 @@ def test_shrinkage_follows_its_formula(dim):
     noise = (dim * (dim + 1) // 2 - 1) * variance / information
     factor = max(0.0, 1 - noise / np.sum(values**2))
     assert 0 < factor < 1
-    shrunk = shrink_hessian(regression_of(hessian, variance, information))
+    shrunk = shrink_hessian(regression_of(hessian, variance, information))[0]
     np.testing.assert_allclose(shrunk, shrunk.T, atol=1e-14)
     np.testing.assert_allclose(np.linalg.eigvalsh(shrunk), mean + factor * values, rtol=1e-12)
     assert np.trace(shrunk) == pytest.approx(np.trace(hessian), rel=1e-13)
@@ -150,16 +150,16 @@ def test_shrinkage_follows_its_formula(dim):
 def test_shrinkage_limits():
     hessian = np.array([[2.0, 0.4], [0.4, 1.0]])
     gaps = [
-        np.abs(shrink_hessian(regression_of(hessian, v, 1.0)) - hessian).max()
+        np.abs(shrink_hessian(regression_of(hessian, v, 1.0))[0] - hessian).max()
         for v in (1e-3, 1e-6, 1e-9)
     ]
     # linear in the noise: 1 - factor = 2 v / |H_0|^2
     np.testing.assert_allclose(gaps, [2 * v / 0.82 * 0.5 for v in (1e-3, 1e-6, 1e-9)], rtol=1e-5)
-    collapsed = shrink_hessian(regression_of(hessian, 10.0, 1.0))
+    collapsed = shrink_hessian(regression_of(hessian, 10.0, 1.0))[0]
     np.testing.assert_array_equal(collapsed, 1.5 * np.eye(2))
-    isotropic = shrink_hessian(regression_of(3.0 * np.eye(2), 1e-9, 1.0))
+    isotropic = shrink_hessian(regression_of(3.0 * np.eye(2), 1e-9, 1.0))[0]
     np.testing.assert_array_equal(isotropic, 3.0 * np.eye(2))
-    line = shrink_hessian(regression_of(np.array([[1.3]]), 10.0, 1.0))
+    line = shrink_hessian(regression_of(np.array([[1.3]]), 10.0, 1.0))[0]
     np.testing.assert_array_equal(line, [[1.3]])  # nothing deviates in one dimension
 
 
@@ -177,7 +177,7 @@ def test_noise_of_the_deviator_is_what_the_shrinkage_assumes(dim):
         hessian = (slope + slope.T) / 2
         deviator = hessian - np.trace(hessian) / dim * np.eye(dim)
         sizes.append(np.sum(deviator**2) / (variance / information))
-        shrunk = shrink_hessian(regression_of(hessian, variance, information))
+        shrunk = shrink_hessian(regression_of(hessian, variance, information))[0]
         collapsed += np.ptp(np.linalg.eigvalsh(shrunk)) < 1e-12
     degrees = dim * (dim + 1) // 2 - 1
     # chi^2 has variance 2 degrees; under the mean, P(chi^2 < degrees) > 1/2, it collapses
@@ -185,3 +185,28 @@ def test_noise_of_the_deviator_is_what_the_shrinkage_assumes(dim):
     below = np.mean(np.array(sizes) <= degrees)
     assert collapsed == pytest.approx(n_runs * below, abs=1)
     assert collapsed > n_runs / 2
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.2, 0.5, 3.0])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_guard_charges_the_error_of_a_shrunk_hessian(dim, spread):
+    """The deviator errs by about (1 + kept) / 2 times its noise, less where there is no signal."""
+    n_runs, rng = 4000, np.random.default_rng(7)
+    free = dim * (dim + 1) // 2 - 1
+    hessian = 2.0 * np.eye(dim) + spread * np.diag(np.linspace(1, -1, dim))
+    noise = rng.normal(size=(n_runs, dim, dim))
+    noise = 0.1 * (noise + np.swapaxes(noise, 1, 2)) / 2  # v / q = 0.01
+    errors, kept = [], []
+    for one in noise:
+        shrunk, factor = shrink_hessian(regression_of(hessian + one, 0.01, 1.0))
+        off = shrunk - hessian
+        off = off - np.trace(off) / dim * np.eye(dim)
+        errors.append(np.sum(off**2) / 0.01)
+        kept.append(factor)
+    charged = free * (1 + np.mean(kept)) / 2
+    standard_error = np.std(errors) / math.sqrt(n_runs)
+    assert np.mean(errors) < 1.5 * charged
+    if spread == 0:
+        assert np.mean(errors) < charged
+    if spread == 3:
+        assert abs(np.mean(errors) - charged) < MAX_Z * standard_error + 0.01 * free
