@@ -14,6 +14,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import assign, scale
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.schedules import gain, query_radius
 from geomstats_ldp.server.regression import RegressionSums, add_pair, close_cycle, empty_sums
@@ -48,12 +49,15 @@ class Scratch(NamedTuple):
     ----------
     queries : array, shape [2 * pairs_per_round, *point_shape]
         Open queries, the plus side of each pair first.
+    radii : array, shape [pairs_per_round]
+        Query radius of each open pair.
     vectors : array, shape [2, *point_shape]
     point : array, shape [*point_shape]
     coords : array, shape [5, dim]
     """
 
     queries: np.ndarray
+    radii: np.ndarray
     vectors: np.ndarray
     point: np.ndarray
     coords: np.ndarray
@@ -79,6 +83,7 @@ def make_scratch(shape, dim, pairs_per_round):
     """Buffers for a space with points of the given shape."""
     return Scratch(
         np.zeros((2 * pairs_per_round, *shape)),
+        np.zeros(pairs_per_round),
         np.zeros((2, *shape)),
         np.zeros(shape),
         np.zeros((5, dim)),
@@ -89,18 +94,16 @@ def make_scratch(shape, dim, pairs_per_round):
 def open_round(geometry, schedule, state, scratch, n_pairs):
     """Write the 2 * n_pairs queries of the next round to ``scratch.queries`` (pair queries)."""
     n_directions = schedule.directions.shape[0]
-    offset = scratch.coords[0]
+    offset, tangent_vec = scratch.coords[0], scratch.vectors[0]
     for j in range(n_pairs):
         pair = state.counts[N_PAIRS] + j
-        radius = query_radius(schedule, pair)
-        for side in range(2):
-            signed = radius if side == 0 else -radius
-            for i in range(offset.shape[0]):
-                offset[i] = signed * schedule.directions[pair % n_directions, i]
-            dispatch.lift(geometry, offset, state.iterate, scratch.vectors[0])
-            dispatch.retract(
-                geometry, scratch.vectors[0], state.iterate, scratch.queries[2 * j + side]
-            )
+        scratch.radii[j] = query_radius(schedule, pair)
+        for i in range(offset.shape[0]):
+            offset[i] = scratch.radii[j] * schedule.directions[pair % n_directions, i]
+        dispatch.lift(geometry, offset, state.iterate, tangent_vec)
+        dispatch.retract(geometry, tangent_vec, state.iterate, scratch.queries[2 * j])
+        scale(-1.0, tangent_vec)
+        dispatch.retract(geometry, tangent_vec, state.iterate, scratch.queries[2 * j + 1])
 
 
 @register_jitable
@@ -122,10 +125,11 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
         scratch.coords[2],
         scratch.coords[3],
     )
-    average[:] = 0.0
+    for i in range(average.shape[0]):
+        average[i] = 0.0
     for j in range(n_pairs):
         pair = state.counts[N_PAIRS]
-        radius = query_radius(schedule, pair)
+        radius = scratch.radii[j]
         first, second = 2 * j, 2 * j + 1
         _at_iterate(geometry, state, scratch, messages[first], scratch.queries[first], plus)
         _at_iterate(geometry, state, scratch, messages[second], scratch.queries[second], minus)
@@ -167,9 +171,9 @@ def _update(geometry, region, schedule, state, scratch, average, n_answers):
     # Each participant weighs the same: for pairs this is the 1/k of the paper.
     towards = scratch.vectors[0]
     dispatch.log(geometry, state.iterate, state.average, towards)
-    towards *= n_answers / n_participants
+    scale(n_answers / n_participants, towards)
     dispatch.exp(geometry, towards, state.average, scratch.point)
-    state.average[...] = scratch.point
+    assign(scratch.point, state.average)
 
 
 @register_jitable
