@@ -138,9 +138,10 @@ def _engine_parts(server, loss, state):
     mechanism = protocol.randomiser
     scratch = (server.scratch, participant_scratch(protocol.geometry))
     run, geometry = emulate_rounds, protocol.geometry
-    if server.engine.name == "compiled" and loss.twin() is not None:
+    twins = loss.twin(), mechanism.twin()
+    if server.engine.name == "compiled" and None not in twins:
         run, geometry = _compiled_emulate_rounds, server.engine.geometry
-        loss, mechanism = loss.twin(), mechanism.twin()
+        loss, mechanism = twins
     return run, (
         geometry,
         loss,

@@ -37,6 +37,10 @@ class InvalidMessageError(MessageError):
     """The message is not a finite tangent vector in the support of the mechanism."""
 
 
+class StudyFileError(LDPError, ValueError):
+    """A file of a simulation study is damaged, or of a study with other settings."""
+
+
 class LDPWarning(UserWarning):
     """Base class of the warnings of this package."""
 

@@ -66,12 +66,19 @@ def under(*packages):
     )
 
 
-SEES_DATA = ("losses", "participant", "emulation", "estimators")
+SEES_DATA = ("losses", "participant", "emulation", "estimators", "baselines")
 
 
 @pytest.mark.parametrize("module", under("server", "protocol", "inference"))
 def test_what_handles_messages_never_reaches_data(module):
     assert not reach(module) & set(under(*SEES_DATA, "datasets"))
+
+
+@pytest.mark.parametrize("module", ["gains", "recursion", "regression"])
+def test_baselines_keep_their_public_side_apart(module):
+    assert not reach(f"{PACKAGE}.baselines.{module}") & set(
+        under("losses", "participant", "emulation", "estimators", "datasets", "baselines.emulation")
+    )
 
 
 @pytest.mark.parametrize("module", under("inference"))

@@ -14,6 +14,7 @@ from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
+from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
 from geomstats_ldp.protocol.checks import check_count, check_preconditioner
@@ -77,11 +78,15 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
 
     @abstractmethod
     def _make_center(self, space):
-        """Centre of the working region, initial point and reference of the frame."""
+        """Initial point and reference of the frame, by default the centre of the region."""
 
     @abstractmethod
     def _make_loss(self, space, center):
         """The loss."""
+
+    def _make_region(self, geometry):
+        """Working region."""
+        return geodesic_ball(geometry.reference, self.region_radius)
 
     def _check_query_region(self, query_region):
         """Raise ProtocolError if the model makes no sense on so large a region."""
@@ -94,7 +99,8 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         self._check_rules()
         space = self._make_space(width)
         geometry = Geometry(space, self._make_center(space), retraction=self.retraction)
-        region = geodesic_ball(geometry.reference, self.region_radius)
+        region = self._make_region(geometry)
+        check_region(geometry, region, 0.0)
         loss = self._make_loss(space, geometry.reference)
         loss.check_space(geometry.guard)
         planned = self.n_participants if self.n_participants is not None else n_participants
@@ -122,6 +128,8 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             gain=gain,
             inference=self._make_inference(),
             retraction=self.retraction,
+            reference=geometry.reference,
+            initial_point=geometry.reference,
             preconditioner=preconditioner,
             pairs_per_round=self.pairs_per_round,
             n_participants=n_participants,
@@ -162,9 +170,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
 
 
 def bending_length(guard, region):
-    """Scale over which scores bend: the radius of the region, at most that of curvature."""
+    """Scale over which scores bend: the size of the region, at most that of curvature."""
     largest = max(abs(bound) for bound in guard.curvature)
     if largest == 0:
-        return region.radius
+        return region.in_radius
     # Where no bound is known, curvature of order one is the natural scale.
-    return min(region.radius, 1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0)
+    return min(region.in_radius, 1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0)

@@ -37,6 +37,9 @@ class PrivateFrechetMean(LocationEstimator):
         the space, where it has one.
     region_radius : float, default=1.0
         Geodesic radius about `initial_point` within which the centre is sought.
+    region : GeodesicBall, LogBox or SpectralBand, optional
+        Working region in place of that ball, from `geomstats_ldp.geometry`, with its centre in the
+        coordinates of `space`. `initial_point` is then its centre by default.
     preconditioner : array-like, shape [dim, dim], optional
         Public symmetric positive definite map of the update, in the frame at `initial_point`.
         Default the identity.
@@ -74,6 +77,7 @@ class PrivateFrechetMean(LocationEstimator):
         *,
         initial_point=None,
         region_radius=1.0,
+        region=None,
         preconditioner=None,
         retraction="exponential",
         n_participants=None,
@@ -110,6 +114,7 @@ class PrivateFrechetMean(LocationEstimator):
         )
         self.space = space
         self.loss = loss
+        self.region = region
         self.scale = scale
         self.data_radius = data_radius
 

@@ -6,8 +6,12 @@ from geomstats_ldp.geometry.frames import orthonormal_basis
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import (
     GeodesicBall,
+    LogBox,
+    SpectralBand,
     geodesic_ball,
+    log_box,
     region_of_queries,
+    spectral_band,
     spherical_cap,
 )
 from geomstats_ldp.geometry.spaces import guard_space
@@ -15,11 +19,15 @@ from geomstats_ldp.geometry.spaces import guard_space
 __all__ = [
     "GeodesicBall",
     "Geometry",
+    "LogBox",
+    "SpectralBand",
     "UserCoordinates",
     "geodesic_ball",
     "guard_space",
+    "log_box",
     "orthonormal_basis",
     "region_of_queries",
+    "spectral_band",
     "sphere_of_width",
     "spherical_cap",
     "unit_vector",

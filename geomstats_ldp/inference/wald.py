@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from geomstats_ldp.geometry import GeodesicBall, Geometry
+from geomstats_ldp.geometry import Geometry
 
 #: Boundary points used to see whether a region stays inside the working region.
 _N_PROBES = 512
@@ -29,7 +29,7 @@ class WaldRegion:
         Covariance of the estimate in frame coordinates, that is divided by n.
     level : float in (0, 1)
         Nominal coverage.
-    region : GeodesicBall
+    region : GeodesicBall, LogBox or SpectralBand
         Working region K_s.
     coordinates : Coordinates, optional
         Coordinates of the user, where they differ from those of `geometry`: points go in and out
@@ -54,7 +54,7 @@ class WaldRegion:
         center,
         covariance,
         level,
-        region: GeodesicBall,
+        region,
         coordinates=None,
     ):
         if not 0 < level < 1:

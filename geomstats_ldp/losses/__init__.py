@@ -1,5 +1,6 @@
 """Losses: the only functions that ever see a datum."""
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.base import Loss, score_into
 from geomstats_ldp.losses.frechet import FrechetLoss
 from geomstats_ldp.losses.pca import PCALoss
@@ -7,6 +8,7 @@ from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
+from geomstats_ldp.registry import register_class
 
 LOSSES = {
     loss.name: loss
@@ -21,18 +23,64 @@ LOSSES = {
 }
 
 
+def register_loss(cls):
+    """Make a loss known by its ``name``, so that protocols that use it can be rebuilt.
+
+    A record of a protocol holds the name and the public parameters, never code. Every process
+    that rebuilds one, a participant's device for one, has to register the class first.
+
+    Parameters
+    ----------
+    cls : type
+        Concrete subclass of `Loss`. Its constructor takes the entries of `to_spec`, but for the
+        name, as keywords.
+
+    Returns
+    -------
+    cls : type
+        The class, so that this can be used as a decorator.
+
+    Raises
+    ------
+    ProtocolError
+        If it is not such a class, or its name is taken by another.
+    """
+    return register_class(LOSSES, cls, Loss)
+
+
+def check_registered(loss):
+    """Return a loss that can be rebuilt from its record.
+
+    Raises
+    ------
+    ProtocolError
+        If it is no loss, or its class is not registered.
+    """
+    if not isinstance(loss, Loss):
+        raise ProtocolError(f"loss must be an instance of Loss; got {loss!r}")
+    if LOSSES.get(loss.name) is not type(loss):
+        raise ProtocolError(
+            f"loss must be of a registered class: call register_loss({type(loss).__name__}) "
+            f"first; the name {loss.name!r} stands for {LOSSES.get(loss.name)}"
+        )
+    return loss
+
+
 def loss_from_spec(spec):
     """Rebuild a loss from its plain record.
 
     Raises
     ------
-    ValueError
-        If the record names no known loss.
+    ProtocolError
+        If the record names no registered loss.
     """
     parameters = dict(spec)
     name = parameters.pop("name", None)
     if name not in LOSSES:
-        raise ValueError(f"loss must be one of {sorted(LOSSES)}; got {name!r}")
+        raise ProtocolError(
+            f"loss must be one of {sorted(LOSSES)}; got {name!r}. A loss of your own has to be "
+            "registered, with register_loss, in every process that rebuilds its protocol"
+        )
     return LOSSES[name](**parameters)
 
 
@@ -46,6 +94,8 @@ __all__ = [
     "TransformedFrechetLoss",
     "register_transform",
     "SPDLikelihoodLoss",
+    "check_registered",
     "loss_from_spec",
+    "register_loss",
     "score_into",
 ]

@@ -29,6 +29,7 @@ from geomstats_ldp.mechanisms.gaussian import (
 from geomstats_ldp.mechanisms.identity import Identity, IdentityTwin
 from geomstats_ldp.mechanisms.l2_ball import L2Ball, L2BallTwin
 from geomstats_ldp.mechanisms.privunit import PrivUnit, PrivUnitTwin
+from geomstats_ldp.registry import register_class
 
 __all__ = [
     "MECHANISMS",
@@ -47,10 +48,36 @@ __all__ = [
     "make_mechanism",
     "make_streams",
     "mechanism_from_spec",
+    "register_mechanism",
     "release_into",
 ]
 
 MECHANISMS = {cls.name: cls for cls in (PrivUnit, Gaussian, L2Ball, Identity)}
+
+
+def register_mechanism(cls):
+    """Make a mechanism known by its ``name``, to `make_mechanism`, estimators and records.
+
+    A record of a protocol holds the name and the public parameters, never code. Every process
+    that rebuilds one, a participant's device for one, has to register the class first.
+
+    Parameters
+    ----------
+    cls : type
+        Concrete subclass of `Mechanism`. Its constructor takes the entries of `to_spec`, but for
+        the name, as keywords.
+
+    Returns
+    -------
+    cls : type
+        The class, so that this can be used as a decorator.
+
+    Raises
+    ------
+    ProtocolError
+        If it is not such a class, or its name is taken by another.
+    """
+    return register_class(MECHANISMS, cls, Mechanism)
 
 
 def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
@@ -59,7 +86,7 @@ def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
     Parameters
     ----------
     name : str, {"privunit", "gaussian", "l2_ball", "identity"}
-        Key of `MECHANISMS`.
+        Key of `MECHANISMS`; `register_mechanism` adds others.
     epsilon : float
         In [1e-3, 700], or inf, which gives the non-private `Identity` whatever the name.
     delta : float
@@ -76,7 +103,10 @@ def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
     mechanism : Mechanism
     """
     if not isinstance(name, str) or name not in MECHANISMS:
-        raise ValueError(f"name must be one of {sorted(MECHANISMS)}; got {name!r}")
+        raise ValueError(
+            f"name must be one of {sorted(MECHANISMS)}; got {name!r}. A mechanism of your own has "
+            "to be registered, with register_mechanism, in every process that uses its name"
+        )
     if math.isinf(check_epsilon(epsilon)):
         return Identity(epsilon=epsilon, delta=check_delta(delta), dim=dim, bound=bound)
     return MECHANISMS[name](epsilon=epsilon, delta=delta, dim=dim, bound=bound, **options)

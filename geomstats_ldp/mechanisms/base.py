@@ -257,9 +257,26 @@ class Mechanism(ABC):
             With respect to the reference measure of the mechanism; -inf off its support.
         """
 
-    @abstractmethod
     def twin(self):
-        """Return the NamedTuple of public numbers that the compiled kernel consumes."""
+        """Return the NamedTuple that selects the compiled kernel, or None if there is none."""
+        return None
+
+    def release_rows(self, vectors, variates):
+        """Randomise vectors of the ball; called for mechanisms that have no compiled kernel.
+
+        Parameters
+        ----------
+        vectors : array, shape=[n, dim]
+            Finite, and projected to the ball.
+        variates : array, shape=[n, n_variates]
+
+        Returns
+        -------
+        released : array, shape=[n, dim]
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define release_rows, or a twin with a compiled kernel"
+        )
 
     def in_support(self, released, rtol=0.0):
         """Whether one message, shape=[dim], could have been released, up to relative rounding."""
@@ -290,8 +307,11 @@ class Mechanism(ABC):
         variates = check_rows("variates", variates, self.n_variates)
         shape = np.broadcast_shapes(vectors.shape[:-1], variates.shape[:-1])
         vectors, variates = _as_rows(vectors, shape), _as_rows(variates, shape)
-        out = np.empty(vectors.shape)
-        _release_rows(self.twin(), vectors, variates, out)
+        twin, out = self.twin(), np.empty(vectors.shape)
+        if twin is None:
+            out[...] = self.release_rows(self.bound * self._ball_point(vectors), variates)
+        else:
+            _release_rows(twin, vectors, variates, out)
         return out.reshape(*shape, self.dim)
 
     def randomise(self, vectors, random_state=None):

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import region_of_queries
+from geomstats_ldp.geometry.regions import check_region, region_of_iterates, region_of_queries
 from geomstats_ldp.schedules import check_direction_cycle
 
 
@@ -26,8 +26,13 @@ def check_protocol(protocol):
         )
     geometry.check_point(region.center, "center of the region")
     initial_point = geometry.check_point(protocol.initial_point, "initial_point")
-    if not region.contains(geometry, initial_point, slack=1e-9):
-        raise ProtocolError("initial_point must lie in the working region")
+    check_region(geometry, region, protocol.radius.maximum)
+    iterates = region_of_iterates(region, protocol.radius.maximum)
+    if not iterates.contains(geometry, initial_point, slack=1e-9):
+        raise ProtocolError(
+            "initial_point must lie in the working region, and as far from its edge as the queries "
+            "reach if the region holds them"
+        )
     region_of_queries(geometry, region, protocol.radius.maximum)
     check_direction_cycle(protocol.directions, dim)
     check_preconditioner(protocol.preconditioner, dim)

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import GeodesicBall, Geometry, region_of_queries
-from geomstats_ldp.geometry.regions import region_from_spec
+from geomstats_ldp.geometry import Geometry, region_of_queries
+from geomstats_ldp.geometry.regions import check_region, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import mechanism_from_spec
 from geomstats_ldp.protocol.checks import (
@@ -110,7 +110,7 @@ class Protocol:
         return mechanism_from_spec(self.mechanism)
 
     @cached_property
-    def working_region(self) -> GeodesicBall:
+    def working_region(self):
         """Region K_s that holds the iterates."""
         return region_from_spec(self.region)
 
@@ -221,7 +221,7 @@ def make_protocol(
     space : geomstats manifold
     loss : Loss
     mechanism : Mechanism
-    region : GeodesicBall
+    region : GeodesicBall, LogBox or SpectralBand
         Working region K_s.
     radius : RadiusRule
     gain : GainRule
@@ -247,6 +247,7 @@ def make_protocol(
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
     center = geometry.check_point(center, "center of the region")
     loss.check_space(geometry.guard)
+    check_region(geometry, region, radius.maximum)
     query_region = region_of_queries(geometry, region, radius.maximum)
     bound = loss.score_bound(geometry, query_region)
     if mechanism.bound < bound * (1 - 1e-12):
@@ -264,7 +265,7 @@ def make_protocol(
         space=space_to_spec(space),
         loss=loss.to_spec(),
         mechanism=mechanism.to_spec(),
-        region=region.to_spec() | {"center": nested_tuple(center)},
+        region=region._replace(center=center).to_spec(),
         retraction=retraction,
         reference=nested_tuple(geometry.reference),
         basis=nested_tuple(geometry.basis),

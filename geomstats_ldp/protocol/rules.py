@@ -81,7 +81,7 @@ class GainRule(_Rule):
     exponent : float
         Strictly between 1/2 and 1.
     step_cap : float
-        Largest tangent length of one update.
+        Largest tangent length of one update; inf for no cap.
     """
 
     constant: float
@@ -93,7 +93,8 @@ class GainRule(_Rule):
         _positive("gain constant", self.constant)
         _non_negative("gain offset", self.offset)
         check_gain_exponent(self.exponent)
-        _positive("step_cap", self.step_cap)
+        if self.step_cap != math.inf:
+            _positive("step_cap", self.step_cap)
         self._settle()
 
 

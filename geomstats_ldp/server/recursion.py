@@ -107,18 +107,18 @@ def open_round(geometry, schedule, state, scratch, n_pairs):
 
 
 @register_jitable
-def _at_iterate(geometry, state, scratch, message, query, out):
-    """Frame coordinates at the iterate of a message transported there from its query."""
+def at_point(geometry, point, scratch, message, query, out):
+    """Frame coordinates at a point of a message transported there from its query."""
     # Projecting first makes every engine and every path treat a message alike.
     dispatch.to_tangent(geometry, message, query, scratch.vectors[0])
-    dispatch.transport(geometry, scratch.vectors[0], query, state.iterate, scratch.vectors[1])
-    dispatch.lower(geometry, scratch.vectors[1], state.iterate, out)
+    dispatch.transport(geometry, scratch.vectors[0], query, point, scratch.vectors[1])
+    dispatch.lower(geometry, scratch.vectors[1], point, out)
 
 
 @register_jitable
 def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     """Take the answers to the open queries: regression sums, update and average."""
-    n_directions = schedule.directions.shape[0]
+    n_directions, base = schedule.directions.shape[0], state.iterate
     offset, plus, minus, average = (
         scratch.coords[0],
         scratch.coords[1],
@@ -131,8 +131,8 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
         pair = state.counts[N_PAIRS]
         radius = scratch.radii[j]
         first, second = 2 * j, 2 * j + 1
-        _at_iterate(geometry, state, scratch, messages[first], scratch.queries[first], plus)
-        _at_iterate(geometry, state, scratch, messages[second], scratch.queries[second], minus)
+        at_point(geometry, base, scratch, messages[first], scratch.queries[first], plus)
+        at_point(geometry, base, scratch, messages[second], scratch.queries[second], minus)
         for i in range(offset.shape[0]):
             offset[i] = radius * schedule.directions[pair % n_directions, i]
             average[i] += 0.5 * (plus[i] + minus[i]) / n_pairs
@@ -148,7 +148,7 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
 def close_single(geometry, region, schedule, state, scratch, message):
     """Take the answer of an odd last participant: one ordinary update at the iterate."""
     average = scratch.coords[3]
-    _at_iterate(geometry, state, scratch, message, state.iterate, average)
+    at_point(geometry, state.iterate, scratch, message, state.iterate, average)
     _update(geometry, region, schedule, state, scratch, average, 1)
 
 
@@ -161,7 +161,17 @@ def _update(geometry, region, schedule, state, scratch, average, n_answers):
     capped = _capped_step(schedule, average, gain(schedule, n_answers, n_participants), step)
     dispatch.lift(geometry, step, state.iterate, scratch.vectors[0])
     dispatch.retract(geometry, scratch.vectors[0], state.iterate, scratch.point)
-    projected = project(geometry, region, scratch.point, scratch.vectors[0], state.iterate)
+    # A region that holds the queries keeps room for those of the next round, the widest first.
+    room = query_radius(schedule, state.counts[N_PAIRS]) if region.holds_queries else 0.0
+    projected = project(
+        region,
+        geometry,
+        room,
+        scratch.point,
+        scratch.vectors,
+        scratch.coords[0],
+        state.iterate,
+    )
     if capped:
         state.counts[N_CAPPED] += 1
     if projected:

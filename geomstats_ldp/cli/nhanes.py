@@ -1,38 +1,19 @@
-"""Command line: ``python -m geomstats_ldp nhanes``."""
+"""The NHANES application: ``python -m geomstats_ldp nhanes``."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import math
-import sys
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from geomstats_ldp.cli.arguments import MECHANISMS, epsilon, number, repetitions
 from geomstats_ldp.serialization import encode, write_atomically
 
-_MECHANISMS = ("privunit", "gaussian", "l2_ball")
 
-
-def main(argv=None):
-    """Run the command line; return the exit status."""
-    arguments = _parser().parse_args(argv)
-    try:
-        arguments.run(arguments)
-    except (ValueError, OSError) as error:
-        print(f"geomstats-ldp: error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _parser():
-    parser = argparse.ArgumentParser(
-        prog="geomstats-ldp",
-        description="Estimates on manifolds, with confidence regions, from locally private data.",
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    nhanes = commands.add_parser(
+def add_command(commands):
+    """Add the command to the subparsers."""
+    parser = commands.add_parser(
         "nhanes",
         help="leading body-size direction of 5,175 NHANES participants",
         description=(
@@ -40,51 +21,36 @@ def _parser():
             "the leading body-size direction with its 95% Wald region at several epsilon."
         ),
     )
-    nhanes.set_defaults(run=_run_nhanes)
-    nhanes.add_argument("--mechanism", choices=_MECHANISMS, default="privunit")
-    nhanes.add_argument(
+    parser.set_defaults(run=_run)
+    parser.add_argument("--mechanism", choices=MECHANISMS, default="privunit")
+    parser.add_argument(
         "--epsilon",
-        type=_epsilon,
+        type=epsilon,
         nargs="+",
         default=None,
         metavar="EPS",
         help="privacy of each message, positive numbers or inf (default: inf 8 4 2 1)",
     )
-    nhanes.add_argument(
+    parser.add_argument(
         "--seed", type=int, default=0, help="seed of the emulated noise (default: 0)"
     )
-    nhanes.add_argument(
+    parser.add_argument(
         "--output",
         type=Path,
         default=Path("nhanes-results"),
         metavar="DIR",
         help="folder for nhanes.json and nhanes.png (default: nhanes-results)",
     )
-    nhanes.add_argument(
+    parser.add_argument(
         "--repetitions",
-        type=_count,
+        type=repetitions,
         default=None,
         metavar="R",
         help="instead repeat R times with resampled participants; print medians and coverage",
     )
-    return parser
 
 
-def _epsilon(text):
-    value = float(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"epsilon must be positive or inf; got {text}")
-    return value
-
-
-def _count(text):
-    value = int(text)
-    if value < 2:
-        raise argparse.ArgumentTypeError(f"repetitions must be at least 2; got {text}")
-    return value
-
-
-def _run_nhanes(arguments):
+def _run(arguments):
     # Imported here, so that --help does not wait for geomstats.
     from geomstats_ldp.studies import nhanes
 
@@ -118,7 +84,7 @@ def _print_nhanes(records, batch, clipped):
         loadings = " ".join(f"{value:8.3f}" for value in record.loadings)
         note = "" if record.informative else "  uninformative: reaches the working region's edge"
         print(
-            f"{_number(record.epsilon):>8} {loadings} {record.angle_error_deg:7.2f}° "
+            f"{number(record.epsilon):>8} {loadings} {record.angle_error_deg:7.2f}° "
             f"{record.semi_axis_deg:13.2f}°{note}"
         )
     print(f"{'batch':>8} " + " ".join(f"{value:8.3f}" for value in batch))
@@ -152,12 +118,8 @@ def _repeat_nhanes(nhanes, data, epsilons, arguments):
 def _summary_line(summary):
     ratio = summary.median_semi_axis_deg / summary.oracle_semi_axis_deg
     return (
-        f"{_number(summary.epsilon):>8} {summary.mean_angle_error_deg:6.2f}° "
+        f"{number(summary.epsilon):>8} {summary.mean_angle_error_deg:6.2f}° "
         f"({summary.standard_error_deg:.2f}) {summary.median_semi_axis_deg:9.2f}° "
         f"{summary.oracle_semi_axis_deg:7.2f}° {ratio:6.2f} {summary.coverage:7.3f} "
         f"({summary.coverage_standard_error:.3f})"
     )
-
-
-def _number(value):
-    return "inf" if math.isinf(value) else f"{value:g}"

@@ -1,0 +1,108 @@
+"""Public gains and probe radii of the baselines, from numbers that name what they bound."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.protocol.checks import check_count
+from geomstats_ldp.protocol.rules import GainRule
+from geomstats_ldp.schedules import gain_offset
+
+
+def offset_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=math.inf):
+    r"""Gain that starts late enough for the noise: :math:`\gamma_i = C (i + b)^{-a}`.
+
+    The offset :math:`b = \max\{0, (C \sigma / c)^{1/a} - 1\}` makes the first gain at most
+    :math:`c / \sigma` and leaves the constant as it is (section 5.1 of the paper, same-trajectory
+    regression).
+
+    Parameters
+    ----------
+    constant : float
+        C, in units of inverse Hessian.
+    noise_scale : float
+        Standard deviation sigma of one coordinate of the noise, ``sqrt(mechanism.noise_variance)``;
+        0 without noise.
+    noise_step : float
+        Public bound c on the step that this noise causes in one coordinate, a tangent length.
+    exponent : float, default=0.6
+        a, strictly between 1/2 and 1.
+    step_cap : float, default=inf
+        Hard cap on the length of every update; none in the paper.
+
+    Returns
+    -------
+    gain : GainRule
+
+    Raises
+    ------
+    ProtocolError
+        If a number is out of its range.
+
+    Examples
+    --------
+    >>> gain = offset_gain(0.6, noise_scale=10.0, noise_step=0.75)
+    >>> gain.constant, round(gain.offset, 3)
+    (0.6, 31.0)
+    """
+    _check_noise(noise_scale, noise_step)
+    GainRule(constant, 0.0, exponent, step_cap)  # refuses what the offset cannot be made from
+    # One coordinate of one answer: dimension and number of answers are both 1.
+    offset = gain_offset(constant, exponent, noise_scale, 1, noise_step, n_answers=1)
+    return GainRule(constant, offset, exponent, step_cap)
+
+
+def reduced_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=math.inf):
+    r"""Gain that noise makes smaller throughout: :math:`\gamma_i = \min(C, c/\sigma)\, i^{-a}`.
+
+    The form of section 5.1 of the paper for half-sample probes. Parameters and errors are those of
+    `offset_gain`.
+
+    Returns
+    -------
+    gain : GainRule
+
+    Examples
+    --------
+    >>> reduced_gain(0.6, noise_scale=10.0, noise_step=0.75).constant
+    0.075
+    """
+    _check_noise(noise_scale, noise_step)
+    largest = noise_step / noise_scale if noise_scale > 0 else math.inf
+    return GainRule(min(constant, largest), 0.0, exponent, step_cap)
+
+
+def _check_noise(noise_scale, noise_step):
+    if not (math.isfinite(noise_scale) and noise_scale >= 0):
+        raise ProtocolError(f"noise_scale must be non-negative and finite; got {noise_scale}")
+    if not (math.isfinite(noise_step) and noise_step > 0):
+        raise ProtocolError(f"noise_step must be positive and finite; got {noise_step}")
+
+
+@dataclass(frozen=True)
+class ProbeRadius:
+    """Radius h = scale * n^-exponent of the probes of a collection of n participants.
+
+    Parameters
+    ----------
+    scale : float
+        Tangent length (radians on the sphere).
+    exponent : float, default=0
+        In [0, 1/2): the radius must not shrink faster than n^-1/2, or the probes say nothing
+        about the Hessian; 0 keeps it fixed, which leaves a bias unless the score is affine.
+    """
+
+    scale: float
+    exponent: float = 0.0
+
+    def __post_init__(self):
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise ProtocolError(f"probe radius scale must be positive, finite; got {self.scale}")
+        if not 0 <= self.exponent < 0.5:
+            raise ProtocolError(f"probe radius exponent must be in [0, 1/2); got {self.exponent}")
+
+    def at(self, n_participants):
+        """Radius for the given number of participants."""
+        return self.scale * check_count("n_participants", n_participants) ** -self.exponent

@@ -1,0 +1,30 @@
+"""Command line: ``python -m geomstats_ldp``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from geomstats_ldp.cli import nhanes, study
+
+
+def main(argv=None):
+    """Run the command line; return the exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        arguments.run(arguments)
+    except (ValueError, OSError) as error:
+        print(f"geomstats-ldp: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="geomstats-ldp",
+        description="Estimates on manifolds, with confidence regions, from locally private data.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    nhanes.add_command(commands)
+    study.add_command(commands)
+    return parser

@@ -1,0 +1,109 @@
+"""Geodesic balls, spherical caps among them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.regions.slack import EDGE
+from geomstats_ldp.serialization import nested_tuple
+
+
+class GeodesicBall(NamedTuple):
+    """Closed geodesic ball.
+
+    Attributes
+    ----------
+    center : array, shape [*point_shape]
+    radius : float
+        Geodesic radius; on the unit sphere an angle in radians.
+    holds_queries : bool
+        Whether iterates are kept a query radius inside the ball, so that it holds the queries too.
+    """
+
+    center: np.ndarray
+    radius: float
+    holds_queries: bool = False
+
+    @property
+    def in_radius(self):
+        """Smallest distance from the centre to the edge."""
+        return self.radius
+
+    def contains(self, geometry, points, slack=EDGE):
+        """Whether points, shape [..., *point_shape], lie in the ball."""
+        return geometry.dist(points, self.center) <= self.radius + slack
+
+    def widened(self, reach):
+        """Ball that holds everything within geodesic distance `reach`, negative to shrink."""
+        return self._replace(radius=self.radius + reach)
+
+    def check(self, geometry):
+        """Nothing to refuse: balls are there on every space."""
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {
+            "name": "geodesic_ball",
+            "center": nested_tuple(self.center),
+            "radius": float(self.radius),
+            "holds_queries": bool(self.holds_queries),
+        }
+
+
+def geodesic_ball(center, radius, holds_queries=False):
+    """Geodesic ball about a public centre.
+
+    Parameters
+    ----------
+    center : array-like, shape [*point_shape]
+    radius : float
+    holds_queries : bool
+        Keep iterates a query radius inside, so that the ball holds the queries as well. This is
+        the radius-dependent inner projection of section S.3 of the paper.
+
+    Raises
+    ------
+    ProtocolError
+        If the radius is not a positive finite number.
+    """
+    radius = float(radius)
+    if not (math.isfinite(radius) and radius > 0):
+        raise ProtocolError(f"radius must be positive and finite; got {radius}")
+    return GeodesicBall(np.array(center, dtype=float), radius, bool(holds_queries))
+
+
+def spherical_cap(center, height, holds_queries=False):
+    """Cap {x : <x, center> >= height} of the unit sphere, as a geodesic ball.
+
+    Parameters
+    ----------
+    center : array-like, shape [dim + 1]
+    height : float in (0, 1)
+        Smallest inner product with the centre; the angular radius is arccos(height) < pi/2.
+    holds_queries : bool
+        As for `geodesic_ball`.
+    """
+    if not 0 < height < 1:
+        raise ProtocolError(f"height must lie in (0, 1); got {height}")
+    return geodesic_ball(center, math.acos(height), holds_queries)
+
+
+@register_jitable
+def project_to_ball(region, geometry, room, point, vectors, coords, out):
+    """Metric projection, along the geodesic to the centre; see `project`."""
+    radius = region.radius - room
+    distance = dispatch.dist(geometry, point, region.center)
+    if distance <= radius + EDGE:
+        out[...] = point
+        return False
+    tangent = vectors[0]
+    dispatch.log(geometry, point, region.center, tangent)
+    tangent *= radius / distance
+    dispatch.exp(geometry, tangent, region.center, out)
+    return True

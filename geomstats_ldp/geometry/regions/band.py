@@ -1,0 +1,130 @@
+"""Spectral bands of SPD matrices."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.regions.slack import EDGE
+from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
+from geomstats_ldp.serialization import nested_tuple
+
+_SPD = ("SPDAffineInvariant", "SPDLogEuclidean")
+
+
+class SpectralBand(NamedTuple):
+    r"""SPD matrices with :math:`a I \preceq X \preceq b I` (section S.1.5 of the paper).
+
+    Cutting the eigenvalues is the metric projection for both SPD metrics. With eigenvalues sorted,
+    :math:`d(X, Y) \ge \|\log X - \log Y\|_F \ge |\log \lambda(X) - \log \lambda(Y)|`: the first
+    step is the exponential metric increasing property, an equality for the log-Euclidean metric,
+    the second the Hoffman-Wielandt inequality; both are equalities for the matrix that keeps the
+    eigenvectors of X. A move of length h changes the logarithm of an eigenvalue by at most h.
+
+    Attributes
+    ----------
+    center : array, shape [m, m]
+        The matrix sqrt(ab) I.
+    lower, upper : float
+        Bounds a and b on the eigenvalues.
+    holds_queries : bool
+        Whether iterates are kept a query radius inside the band, so that it holds the queries too.
+    """
+
+    center: np.ndarray
+    lower: float
+    upper: float
+    holds_queries: bool = False
+
+    @property
+    def radius(self):
+        """Largest distance from the centre."""
+        return math.sqrt(len(self.center)) * self.in_radius
+
+    @property
+    def in_radius(self):
+        """Smallest distance from the centre to the edge."""
+        return 0.5 * math.log(self.upper / self.lower)
+
+    def contains(self, geometry, points, slack=EDGE):
+        """Whether matrices, shape [..., m, m], lie in the band."""
+        values = np.linalg.eigvalsh(points)
+        return (values[..., 0] >= self.lower * math.exp(-slack)) & (
+            values[..., -1] <= self.upper * math.exp(slack)
+        )
+
+    def widened(self, reach):
+        """Band that holds everything within geodesic distance `reach`, negative to shrink."""
+        return self._replace(
+            lower=self.lower * math.exp(-reach), upper=self.upper * math.exp(reach)
+        )
+
+    def check(self, geometry):
+        """Raise ProtocolError unless the space is one of SPD matrices."""
+        if geometry.guard.name not in _SPD:
+            raise ProtocolError(
+                f"region 'spectral_band' needs SPD matrices; got {geometry.guard.name}"
+            )
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {
+            "name": "spectral_band",
+            "center": nested_tuple(self.center),
+            "lower": float(self.lower),
+            "upper": float(self.upper),
+            "holds_queries": bool(self.holds_queries),
+        }
+
+
+def spectral_band(n, lower, upper, holds_queries=False):
+    """Matrices whose eigenvalues lie between two public bounds.
+
+    Parameters
+    ----------
+    n : int
+        Size m of the matrices.
+    lower, upper : float
+        Bounds on the eigenvalues, 0 < lower < upper.
+    holds_queries : bool
+        Keep iterates a query radius inside, so that the band holds the queries as well.
+
+    Raises
+    ------
+    ProtocolError
+        Unless the bounds are positive, finite and in order.
+    """
+    lower, upper = float(lower), float(upper)
+    if not (0 < lower < upper and math.isfinite(upper)):
+        raise ProtocolError(
+            f"eigenvalue bounds must satisfy 0 < lower < upper; got {lower} and {upper}"
+        )
+    return SpectralBand(math.sqrt(lower * upper) * np.eye(n), lower, upper, bool(holds_queries))
+
+
+@register_jitable
+def project_to_band(region, geometry, room, point, vectors, coords, out):
+    """Metric projection, which cuts the eigenvalues; see `project`."""
+    lower, upper = region.lower * math.exp(room), region.upper * math.exp(-room)
+    copy(point, vectors[0])
+    eigen(vectors[0], vectors[1])
+    n, outside = point.shape[0], False
+    for i in range(n):
+        value = vectors[0][i, i]
+        outside = outside or value < lower * (1 - EDGE) or value > upper * (1 + EDGE)
+    copy(point, out)
+    if not outside:
+        return False
+    for i in range(n):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(n):
+                value = min(max(vectors[0][k, k], lower), upper)
+                total += vectors[1][i, k] * value * vectors[1][j, k]
+            out[i, j] = total
+            out[j, i] = total
+    return True

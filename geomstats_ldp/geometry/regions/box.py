@@ -1,0 +1,117 @@
+"""Boxes in the logarithmic coordinates of a flat space."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.regions.slack import EDGE
+from geomstats_ldp.serialization import nested_tuple
+
+
+class LogBox(NamedTuple):
+    r"""Box :math:`|(B_c^{-1} \mathrm{Log}_c x)_i| \le w_i` in frame coordinates at its centre.
+
+    On flat spaces only: there the coordinates of the logarithm are an isometry, so that cutting
+    each of them is the metric projection, and boxes are convex.
+
+    Attributes
+    ----------
+    center : array, shape [*point_shape]
+    half_widths : array, shape [dim]
+    holds_queries : bool
+        Whether iterates are kept a query radius inside the box, so that it holds the queries too.
+    """
+
+    center: np.ndarray
+    half_widths: np.ndarray
+    holds_queries: bool = False
+
+    @property
+    def radius(self):
+        """Distance from the centre to the corners."""
+        return float(np.linalg.norm(self.half_widths))
+
+    @property
+    def in_radius(self):
+        """Smallest distance from the centre to the edge."""
+        return float(np.min(self.half_widths))
+
+    def contains(self, geometry, points, slack=EDGE):
+        """Whether points, shape [..., *point_shape], lie in the box."""
+        coords = geometry.lower(geometry.log(points, self.center), self.center)
+        return np.all(np.abs(coords) <= self.half_widths + slack, axis=-1)
+
+    def widened(self, reach):
+        """Box that holds everything within geodesic distance `reach`, negative to shrink."""
+        return self._replace(half_widths=self.half_widths + reach)
+
+    def check(self, geometry):
+        """Raise ProtocolError unless the space is flat and of the dimension of the box."""
+        if tuple(geometry.guard.curvature) != (0.0, 0.0):
+            raise ProtocolError(
+                f"region 'log_box' needs a flat space; got {geometry.guard.name}. "
+                "Use geodesic_ball, or spectral_band for SPD matrices"
+            )
+        if len(self.half_widths) != geometry.dim:
+            raise ProtocolError(
+                f"half_widths must have shape ({geometry.dim},); got {np.shape(self.half_widths)}"
+            )
+
+    def to_spec(self):
+        """Plain record, for JSON."""
+        return {
+            "name": "log_box",
+            "center": nested_tuple(self.center),
+            "half_widths": nested_tuple(self.half_widths),
+            "holds_queries": bool(self.holds_queries),
+        }
+
+
+def log_box(center, half_widths, holds_queries=False):
+    """Box about a public centre, in the logarithmic coordinates of a flat space.
+
+    Parameters
+    ----------
+    center : array-like, shape [*point_shape]
+    half_widths : array-like, shape [dim]
+        In coordinates of the public frame: the axes of Euclidean space; for SPD matrices with the
+        log-Euclidean metric the entries of the matrix logarithm, those off the diagonal times
+        the square root of two, where the frame is given at the identity.
+    holds_queries : bool
+        Keep iterates a query radius inside, so that the box holds the queries as well.
+
+    Raises
+    ------
+    ProtocolError
+        Unless all half-widths are positive and finite.
+    """
+    half_widths = np.array(half_widths, dtype=float)
+    if half_widths.ndim != 1 or not (np.isfinite(half_widths).all() and (half_widths > 0).all()):
+        raise ProtocolError(
+            f"half_widths must be a vector of positive finite numbers; got {half_widths}"
+        )
+    return LogBox(np.array(center, dtype=float), half_widths, bool(holds_queries))
+
+
+@register_jitable
+def project_to_box(region, geometry, room, point, vectors, coords, out):
+    """Metric projection, coordinate by coordinate; see `project`."""
+    dispatch.log(geometry, point, region.center, vectors[0])
+    dispatch.lower(geometry, vectors[0], region.center, coords)
+    outside = False
+    for i in range(coords.shape[0]):
+        limit = region.half_widths[i] - room
+        if abs(coords[i]) > limit + EDGE:
+            coords[i] = limit if coords[i] > 0 else -limit
+            outside = True
+    if not outside:
+        out[...] = point
+        return False
+    dispatch.lift(geometry, coords, region.center, vectors[0])
+    dispatch.exp(geometry, vectors[0], region.center, out)
+    return True

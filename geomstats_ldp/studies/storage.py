@@ -1,0 +1,97 @@
+"""Results of a study on disk: one file a cell, whole or not there, and checked when read."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from geomstats_ldp.exceptions import StudyFileError
+from geomstats_ldp.serialization import write_atomically
+
+_MARK = "# sha256 "
+
+
+class StudyFolder:
+    """Folder of a study: its settings and the finished cells.
+
+    Parameters
+    ----------
+    path : path-like
+        Made if it is not there.
+    settings : dict
+        What the rows depend on beside their cell; plain JSON values.
+
+    Raises
+    ------
+    StudyFileError
+        If the folder holds a study with other settings.
+    """
+
+    def __init__(self, path, settings):
+        self.path = Path(path)
+        self.cells = self.path / "cells"
+        self.cells.mkdir(parents=True, exist_ok=True)
+        self._check_settings(settings)
+
+    def _check_settings(self, settings):
+        file = self.path / "study.json"
+        text = json.dumps(settings, indent=2, sort_keys=True) + "\n"
+        if not file.exists():
+            write_atomically(file, lambda target: target.write(text.encode()))
+        found = file.read_text()
+        if found != text:
+            raise StudyFileError(
+                f"{file} is of a study with other settings; continue that one or choose another "
+                f"output folder.\nIt has {_one_line(found)}\nthis one {_one_line(text)}"
+            )
+
+    def file(self, cell):
+        """Where the rows of a cell are."""
+        return self.cells / f"{cell.key}.csv"
+
+    def has(self, cell):
+        """Whether a cell is finished."""
+        return self.file(cell).exists()
+
+    def write(self, cell, rows):
+        """Write the rows of a finished cell, all at once."""
+        body = pd.DataFrame(rows).to_csv(index=False).encode()
+        head = f"{_MARK}{hashlib.sha256(body).hexdigest()}\n".encode()
+        write_atomically(self.file(cell), lambda target: target.write(head + body))
+
+    def read(self, cell, n_rows):
+        """Rows of a finished cell.
+
+        Parameters
+        ----------
+        cell : Cell
+        n_rows : int
+            How many there have to be.
+
+        Returns
+        -------
+        rows : DataFrame
+
+        Raises
+        ------
+        StudyFileError
+            If the file is not what was written.
+        """
+        file = self.file(cell)
+        head, _, body = file.read_bytes().partition(b"\n")
+        whole = head.decode(errors="replace") == _MARK + hashlib.sha256(body).hexdigest()
+        rows = pd.read_csv(io.BytesIO(body), float_precision="round_trip") if whole else ()
+        if len(rows) != n_rows:
+            raise StudyFileError(
+                f"{file} is damaged: its content does not match its checksum or has not {n_rows} "
+                "rows. Delete it to run that cell again"
+            )
+        return rows
+
+
+def _one_line(text):
+    return " ".join(text.split())
