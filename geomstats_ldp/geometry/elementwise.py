@@ -44,11 +44,11 @@ def _scale_matrix(factor, out):
             out[i, j] *= factor
 
 
-@overload(assign, strict=False)
+@overload(assign, strict=False, jit_options={"forceinline": True})
 def _choose_assign(values, out):
     return _assign_vector if out.ndim == 1 else _assign_matrix
 
 
-@overload(scale, strict=False)
+@overload(scale, strict=False, jit_options={"forceinline": True})
 def _choose_scale(factor, out):
     return _scale_vector if out.ndim == 1 else _scale_matrix

@@ -9,6 +9,9 @@ import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 
+#: Relative distance off the manifold within which a point is certainly meant to lie on it.
+SURELY_ON = 1e-7
+
 
 class GuardedSpace(ABC):
     """A geomstats space whose known faults are guarded, and its plain record.
