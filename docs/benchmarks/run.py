@@ -175,8 +175,10 @@ def fit_rows(sizes):
 def main(arguments=None):
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes and two cases")
-    quick = parser.parse_args(arguments).quick
+    parser.add_argument("--quick", action="store_true", help="tiny sizes and one case")
+    parser.add_argument("--only", metavar="TEXT", default="", help="cases whose name has this")
+    options = parser.parse_args(arguments)
+    quick = options.quick
     warnings.simplefilter("ignore")
     n, n_slow, repetitions = (200, 20, 1) if quick else (50_000, 300, 7)
     print(
@@ -189,8 +191,8 @@ def main(arguments=None):
         "| geomstats, ns | times faster | first call, s |"
     )
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    chosen = dict(list(cases().items())[:1]) if quick else cases()
-    for name, case in chosen.items():
+    chosen = {name: case for name, case in cases().items() if options.only in name}
+    for name, case in list(chosen.items())[: 1 if quick else None]:
         for mechanism in MECHANISMS[:2] if quick else MECHANISMS:
             compiled, normals, slow, first = engine_rows(case, mechanism, n, n_slow, repetitions)
             print(
