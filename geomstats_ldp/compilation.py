@@ -78,12 +78,21 @@ def _digest(sources):
 _DIGEST = _digest(_compiled_sources(Path(__file__).parent))
 
 
-def cached_njit(function):
+def cached_njit(function, allocates=True):
     """Compile a module-level function, with a disk cache that follows the sources of the package.
 
     `function` stays callable as plain Python; give the result another name when both are needed.
+
+    Parameters
+    ----------
+    function : callable
+    allocates : bool, default=True
+        False leaves out the counting of references to arrays, which costs more than the arithmetic
+        of small vectors, and numba refuses to compile an allocation anywhere inside. A division by
+        zero then gives inf or NaN, as in numpy, instead of an exception.
     """
     register_jitable(function)
+    options = {} if allocates else {"_nrt": False, "error_model": "numpy"}
 
     def entry(*args):
         return function(*args)
@@ -91,8 +100,8 @@ def cached_njit(function):
     # Numba names its cache files, and links machine code, by this.
     entry.__qualname__ = f"{function.__module__}.{function.__qualname__}.{_DIGEST[:16]}"
     try:
-        return njit(cache=True)(entry)
+        return njit(cache=True, **options)(entry)
     except RuntimeError as error:
         # Numba finds no folder to write to; everything works, but compiles in each process.
         warnings.warn(f"compiled code cannot be cached: {error}", LDPWarning, stacklevel=2)
-        return njit(entry)
+        return njit(**options)(entry)

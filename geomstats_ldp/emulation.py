@@ -1,4 +1,7 @@
-"""All participants of a data set, emulated in one process, one row a participant."""
+"""All participants of a data set, emulated in one process, one row a participant.
+
+Data may be larger than memory: they are read, checked, clipped and answered block by block.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,18 @@ from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses.rows import check_rows, clip_rows
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
-from geomstats_ldp.server.recursion import close_round, close_single, copy_state, open_round
+from geomstats_ldp.server.recursion import (
+    check_finite,
+    close_round,
+    close_single,
+    copy_state,
+    open_round,
+)
 
 #: Participants whose variates are drawn at once; results do not depend on it.
 _BLOCK = 2**14
@@ -25,6 +36,7 @@ def emulate_rounds(
     state,
     server,
     participant,
+    answers,
     data,
     variates,
     messages,
@@ -32,47 +44,41 @@ def emulate_rounds(
     """Let a block of participants answer in row order.
 
     Rows past the last full round form a smaller round, and an odd last row one ordinary update.
-    Runs in both engines; `server` and `participant` are their scratch.
+    Runs in both engines; `server`, `participant` and `answers`, shape
+    [2 * pairs_per_round, *point_shape], are scratch. The answers are copied to `messages`, unless
+    that is empty.
     """
-    answers = 2 * schedule.pairs_per_round
     start = 0
     while start < data.shape[0]:
-        n_pairs = min(answers, data.shape[0] - start) // 2
-        if n_pairs == 0:
+        n_pairs = min(answers.shape[0], data.shape[0] - start) // 2
+        n_answers = max(2 * n_pairs, 1)
+        if n_pairs > 0:
+            open_round(geometry, schedule, state, server, n_pairs)
+        for i in range(n_answers):
             respond_into(
                 geometry,
                 loss,
                 mechanism,
-                state.iterate,
-                data[start],
-                variates[start],
+                server.queries[i] if n_pairs > 0 else state.iterate,
+                data[start + i],
+                variates[start + i],
                 participant,
-                messages[start],
+                answers[i],
             )
-            close_single(geometry, region, schedule, state, server, messages[start])
-            start += 1
-            continue
-        open_round(geometry, schedule, state, server, n_pairs)
-        stop = start + 2 * n_pairs
-        for i in range(start, stop):
-            respond_into(
-                geometry,
-                loss,
-                mechanism,
-                server.queries[i - start],
-                data[i],
-                variates[i],
-                participant,
-                messages[i],
-            )
-        close_round(geometry, region, schedule, state, server, messages[start:stop], n_pairs)
-        start = stop
+        if messages.shape[0] > 0:
+            for i in range(n_answers):
+                assign(answers[i], messages[start + i])
+        if n_pairs > 0:
+            close_round(geometry, region, schedule, state, server, answers, n_pairs)
+        else:
+            close_single(geometry, region, schedule, state, server, answers[0])
+        start += n_answers
 
 
-_compiled_emulate_rounds = cached_njit(emulate_rounds)
+_compiled_emulate_rounds = cached_njit(emulate_rounds, allocates=False)
 
 
-def emulate(server, data, random_state=None, progress=False):
+def emulate(server, data, random_state=None, progress=False, convert=None):
     """Feed a server the answers of one participant per row of `data`, in row order.
 
     A stream can be emulated in pieces, with the state of the server read in between: the pieces
@@ -83,14 +89,17 @@ def emulate(server, data, random_state=None, progress=False):
     server : Server
         Changed in place.
     data : array, shape [n, *data_shape]
-        Raw data; the rows are checked before the first message is made. They complete the planned
-        number of participants, or stay within the plan and fill whole rounds; an open plan has
-        whole rounds only.
+        Raw data, a memory map for example, which is never copied as a whole. The rows are checked
+        before the first message is made. They complete the planned number of participants, or
+        stay within the plan and fill whole rounds; an open plan has whole rounds only.
     random_state : None, int, numpy Generator, RandomState or Streams
         As for `Participant`; the draws are those of one `Participant` that answers row by row.
         `make_streams` makes the streams of a run in pieces.
     progress : bool, default=False
         Show a progress bar.
+    convert : callable, optional
+        Applied to blocks of rows before anything else, to bring them to the coordinates of the
+        protocol.
 
     Raises
     ------
@@ -99,27 +108,110 @@ def emulate(server, data, random_state=None, progress=False):
     ProtocolError
         If a round is open, or the rows do not fit the plan. The server is then what it was.
     """
-    protocol = server.protocol
-    loss = loss_from_spec(protocol.loss)
-    data = loss.check_data(protocol.geometry, data)
-    shape = loss.data_shape(protocol.geometry)
-    if data.shape[1:] != shape:
-        raise ValueError(f"data must have shape (n, {str(shape)[1:-1]}); got {data.shape}")
+    data = np.asanyarray(data)
     _check_plan(server, len(data))
-    state = copy_state(server.state)
-    run, parts = _engine_parts(server, loss, state)
-    streams = make_streams(random_state)
-    kept = []
-    block = _BLOCK - _BLOCK % (2 * protocol.pairs_per_round) or 2 * protocol.pairs_per_round
-    starts = range(0, len(data), block)
-    for start in tqdm(starts, disable=not progress, unit="block", desc="participants"):
-        rows = loss.clip(protocol.geometry, data[start : start + block])
-        variates = protocol.randomiser.draw(len(rows), streams)
-        messages = np.empty((len(rows), *protocol.geometry.shape))
-        run(*parts, np.ascontiguousarray(rows), variates, messages)
-        if server.keeps_messages:
-            kept.append(messages)
-    server.adopt(state, kept)
+    run = _Run(server, convert)
+    blocks = [data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK)]
+    for block in blocks:
+        run.check(block)
+    run.answer(map(run.converted, blocks), make_streams(random_state), progress, len(data))
+
+
+def emulate_blocks(server, blocks, random_state=None, progress=False, convert=None):
+    """Feed a server the answers of one participant per row of data that come in blocks.
+
+    The blocks may have any sizes and are read once, one after the other; the result is that of
+    `emulate` on all rows together.
+
+    Parameters
+    ----------
+    server : Server
+        Changed in place, after the last block.
+    blocks : iterable of array, shape [n_rows, *data_shape]
+    random_state, progress, convert
+        See `emulate`.
+
+    Raises
+    ------
+    ValueError, ProtocolError
+        As `emulate`, when the block that is wrong has come, or after the last one if the rows do
+        not fit the plan. The server is then what it was; `random_state`, if a generator, has moved.
+    """
+    if server.pending:
+        _check_plan(server, 0)
+    run = _Run(server, convert)
+    checked = (run.check(block) for block in blocks)
+    run.answer(_within_plan(server, checked), make_streams(random_state), progress)
+
+
+class _Run:
+    """One pass over data, on a copy of the state that the server adopts at the end."""
+
+    def __init__(self, server, convert=None):
+        self._server, self._convert = server, convert
+        self._geometry = server.protocol.geometry
+        self._loss = loss_from_spec(server.protocol.loss)
+        self._state = copy_state(server.state)
+        self._compute, self._parts = _engine_parts(server, self._loss, self._state)
+        self._twin = server.engine.geometry if server.engine.name == "compiled" else None
+
+    def converted(self, rows):
+        return rows if self._convert is None else self._convert(rows)
+
+    def check(self, rows):
+        """Return converted rows, or raise ValueError."""
+        rows = check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
+        shape = self._loss.data_shape(self._geometry)
+        if rows.shape[1:] != shape:
+            raise ValueError(f"data must have shape (n, {str(shape)[1:-1]}); got {rows.shape}")
+        return rows
+
+    def answer(self, blocks, streams, progress, total=None):
+        """Answer checked blocks, and let the server adopt the outcome."""
+        kept, n_rows = [], 0
+        with tqdm(total=total, disable=not progress, unit="row", desc="participants") as bar:
+            for rows in _whole_rounds(blocks, 2 * self._server.protocol.pairs_per_round):
+                kept.append(self._answer_rounds(rows, streams))
+                n_rows += len(rows)
+                bar.update(len(rows))
+        _check_plan(self._server, n_rows)
+        check_finite(self._state)
+        self._server.adopt(self._state, kept)
+
+    def _answer_rounds(self, rows, streams):
+        rows = np.asarray(rows, dtype=float)
+        rows = clip_rows(self._loss, self._geometry, rows, self._twin)
+        variates = self._server.protocol.randomiser.draw(len(rows), streams)
+        messages = np.empty((len(rows) * self._server.keeps_messages, *self._geometry.shape))
+        self._compute(*self._parts, rows, variates, messages)
+        return messages
+
+
+def _whole_rounds(blocks, full):
+    """Cut rows anew, into pieces of whole rounds; the last piece takes what is left."""
+    block = max(_BLOCK - _BLOCK % full, full)
+    waiting, n_waiting = [], 0
+    for rows in blocks:
+        while n_waiting + len(rows) >= block:
+            taken = block - n_waiting
+            yield np.concatenate([*waiting, rows[:taken]]) if waiting else rows[:taken]
+            rows, waiting, n_waiting = rows[taken:], [], 0
+        if len(rows) > 0:
+            # A copy: whoever sends the blocks may write the next one to the same place.
+            waiting.append(np.array(rows))
+            n_waiting += len(rows)
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _within_plan(server, blocks):
+    """Pass blocks on until more rows have come than are planned."""
+    planned, n_rows = server.protocol.n_participants, 0
+    for rows in blocks:
+        n_rows += len(rows)
+        if planned is not None and server.n_participants + n_rows > planned:
+            _check_plan(server, n_rows)
+        yield rows
 
 
 def _check_plan(server, n_rows):
@@ -140,6 +232,7 @@ def _engine_parts(server, loss, state):
     protocol = server.protocol
     mechanism = protocol.randomiser
     scratch = (server.scratch, participant_scratch(protocol.geometry))
+    answers = np.empty((2 * protocol.pairs_per_round, *protocol.geometry.shape))
     run, geometry = emulate_rounds, protocol.geometry
     twins = loss.twin(), mechanism.twin()
     if server.engine.name == "compiled" and None not in twins:
@@ -153,4 +246,5 @@ def _engine_parts(server, loss, state):
         protocol.schedule,
         state,
         *scratch,
+        answers,
     )

@@ -91,7 +91,7 @@ def participant_scratch(geometry):
     return np.zeros(geometry.shape), np.zeros((3, geometry.dim + 1))
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def respond_into(geometry, loss, mechanism, query, datum, variates, scratch, out):
     """Randomise the score of a clipped datum at a query, and lift it to the tangent space.
 

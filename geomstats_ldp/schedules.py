@@ -47,7 +47,7 @@ class Schedule(NamedTuple):
     pairs_per_round: int
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def query_radius(schedule, pair):
     """Radius h of a pair, counted from zero; constant within a cycle of directions."""
     cycle = pair // schedule.directions.shape[0] + 1
@@ -56,7 +56,7 @@ def query_radius(schedule, pair):
     )
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def gain(schedule, n_answers, n_participants):
     """Gain of an update made from `n_answers` messages, the last from participant `n_participants`.
 

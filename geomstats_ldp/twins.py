@@ -18,7 +18,7 @@ def twin_class(numba_type):
     return None
 
 
-def compile_for_twin(operation, twin, kernel):
+def compile_for_twin(operation, twin, kernel, is_small=True):
     """Let compiled calls of `operation` on records of class `twin` run `kernel`.
 
     Parameters
@@ -31,10 +31,12 @@ def compile_for_twin(operation, twin, kernel):
         Jitable twin of `operation`, a function of its own at module level. Numba links machine
         code by module, name, argument types and a counter that starts anew in each process: of
         two closures with one name, compiled code could get the wrong one from the disk cache.
+    is_small : bool, default=True
+        Whether a call would cost more than what the kernel does, so that it is always inlined.
     """
     if "<locals>" in kernel.__qualname__:
         raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")
 
-    @overload(operation, strict=False)
+    @overload(operation, strict=False, jit_options={"forceinline": True} if is_small else {})
     def choose(first, *rest):
         return kernel if twin_class(first) is twin else None

@@ -1,12 +1,14 @@
 """Bulk emulation is the interactive collection, only faster."""
 
+import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from geomstats_ldp import emulation
-from geomstats_ldp.emulation import emulate
+from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import Participant
@@ -223,3 +225,88 @@ def test_without_noise_the_estimate_nears_the_leading_direction(pca_protocol):
     variance = sum(2.0 * s / (2.0 - s) ** 2 for s in (0.5, 0.3)) / n
     angle = math.acos(min(1.0, abs(server.state.average @ leading)))
     assert angle < 5 * math.sqrt(variance)  # five standard deviations; the finite-n bias is less
+
+
+@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
+@pytest.mark.parametrize("shape", SHAPES[:3])
+@pytest.mark.parametrize("cuts", [[], [1, 2, 5, 5, 31], [40]])
+def test_blocks_of_any_sizes_give_the_state_of_one_call(
+    pca_protocol, pca_data, same_state, monkeypatch, shape, engine, cuts
+):
+    monkeypatch.setattr(emulation, "_BLOCK", 12)
+    protocol, data = pca_protocol(**shape), pca_data(shape["n_participants"])
+    whole, blocked = (Server(protocol, engine, keep_messages=True) for _ in range(2))
+    emulate(whole, data, 5)
+    emulate_blocks(blocked, iter(np.split(data, cuts)), 5)
+    assert same_state(blocked.state, whole.state)
+    np.testing.assert_array_equal(blocked.messages, whole.messages)
+
+
+def test_a_source_may_write_its_blocks_to_one_place(pca_protocol, pca_data, same_state):
+    data, buffer = pca_data(40), np.empty((10, 3))
+
+    def source():
+        for start in range(0, 40, 10):
+            buffer[...] = data[start : start + 10]
+            yield buffer
+
+    whole, blocked = (Server(pca_protocol(n_participants=40)) for _ in range(2))
+    emulate(whole, data, 5)
+    emulate_blocks(blocked, source(), 5)
+    assert same_state(blocked.state, whole.state)
+
+
+@pytest.mark.parametrize(("rows", "said"), [(39, "got 39 rows"), (45, "got 45 rows"), (7, "got 7")])
+def test_blocks_with_a_wrong_total_change_nothing(pca_protocol, pca_data, same_state, rows, said):
+    server = Server(pca_protocol(n_participants=41, pairs_per_round=2), keep_messages=True)
+    with pytest.raises(ProtocolError, match=said):
+        emulate_blocks(server, np.array_split(pca_data(rows), 5), 0)
+    assert same_state(server.state, Server(server.protocol).state)
+    assert len(server.messages) == 0 and server.n_participants == 0
+
+
+def test_an_endless_source_is_read_no_farther_than_the_plan(pca_protocol, pca_data):
+    server, data = Server(pca_protocol(n_participants=40)), pca_data(16)
+    with pytest.raises(ProtocolError, match="got 48 rows"):
+        emulate_blocks(server, itertools.repeat(data), 0)
+
+
+def test_a_bad_row_in_a_late_block_changes_nothing(pca_protocol, pca_data, same_state):
+    blocks = [pca_data(20), np.full((21, 3), np.nan)]
+    server = Server(pca_protocol(n_participants=41))
+    with pytest.raises(ValueError, match="finite"):
+        emulate_blocks(server, blocks, 0)
+    assert same_state(server.state, Server(server.protocol).state)
+
+
+def test_rows_of_the_wrong_shape_are_named(pca_protocol):
+    server = Server(pca_protocol(n_participants=3))
+    with pytest.raises(ValueError, match=r"shape \(n, 3\)"):
+        emulate(server, np.ones(3), 0)
+
+
+@pytest.mark.parametrize("source", ["memmap", "blocks"])
+def test_memory_does_not_grow_with_the_data(pca_protocol, tmp_path, source):
+    peaks = []
+    for n in (100_000, 400_000):
+        path = tmp_path / f"{n}.dat"
+        data = np.memmap(path, dtype=np.float32, mode="w+", shape=(n, 3))
+        data[...] = 1.0
+        server = Server(pca_protocol(n_participants=n))
+        tracemalloc.start()
+        if source == "memmap":
+            emulate(server, data, 0)
+        else:
+            emulate_blocks(server, (data[i : i + 1000] for i in range(0, n, 1000)), 0)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert server.n_participants == n
+    # far under the 12 bytes a row that the data have; the list of blocks takes a little
+    assert peaks[1] < peaks[0] + 1e5 and peaks[1] < 6e6
+
+
+def test_a_bar_is_shown_on_demand(pca_protocol, pca_data, capsys):
+    emulate(Server(pca_protocol(n_participants=40)), pca_data(40), 0)
+    assert capsys.readouterr().err == ""
+    emulate(Server(pca_protocol(n_participants=40)), pca_data(40), 0, progress=True)
+    assert "40/40" in capsys.readouterr().err

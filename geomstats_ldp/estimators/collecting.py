@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from abc import abstractmethod
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from geomstats_ldp.emulation import emulate
+from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.exceptions import (
     FewParticipantsWarning,
     InvalidMessageError,
@@ -18,6 +19,7 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Transcript
+from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.server import Server
 
 
@@ -48,7 +50,8 @@ class Collecting:
         ----------
         X : array-like, shape [n_participants, *data_shape]
             Raw data. Each row is seen by the code of its own participant only, which clips it to
-            the public bounds and releases one message.
+            the public bounds and releases one message. A memory map of floats is read block by
+            block.
         y : None
             Ignored.
 
@@ -56,11 +59,64 @@ class Collecting:
         -------
         self : object
         """
-        data = self._check_rows(X)
-        protocol = self._make_protocol(data.shape[1], len(data))
-        server = Server(protocol, self.engine, keep_messages=self.keep_transcript)
-        emulate(server, self._to_internal(data), self.random_state, progress=self.verbose)
+        data = self._check_rows(X, dtype=[np.float64, np.float32])
+        server = self._new_server(self._make_protocol(data.shape[1], len(data)))
+        emulate(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
+        return self._adopt_fitted(server)
+
+    def fit_blocks(self, blocks, n_participants=None):
+        """Emulate one participant per row of data that come in blocks, read once and in order.
+
+        The result is that of `fit` on all rows together, in memory that does not grow with their
+        number.
+
+        Parameters
+        ----------
+        blocks : iterable of array, shape [n_rows, *data_shape]
+            Blocks of any sizes.
+        n_participants : int, optional
+            Number of rows in all, which decides radius and gain and so has to be known before
+            the first of them. Default the parameter of the same name.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ProtocolError
+            If another number of rows comes. The estimator is then what it was.
+        """
+        planned = self.n_participants if n_participants is None else n_participants
+        if planned is None:
+            raise ProtocolError("n_participants must be given, here or to the estimator; got None")
+        check_count("n_participants", planned)
+        blocks = iter(blocks)
+        first = next(blocks, None)
+        if first is None:
+            raise ProtocolError(f"blocks must hold {planned} rows; got no block at all")
+        width = self._check_rows(first).shape[1]
+        server = self._new_server(self._make_protocol(width, planned))
+        rows = self._counted(itertools.chain([first], blocks), planned)
+        emulate_blocks(server, rows, self.random_state, self.verbose, self._to_internal)
+        self._forget_names()
+        return self._adopt_fitted(server)
+
+    @staticmethod
+    def _counted(blocks, planned):
+        """Pass blocks on, and raise unless they hold the planned number of rows in all."""
+        n_rows = 0
+        for block in blocks:
+            n_rows += len(block)
+            if n_rows > planned:
+                break
+            yield np.asarray(block)
+        if n_rows != planned:
+            more = "or more" if n_rows > planned else "in all"
+            raise ProtocolError(f"blocks must hold {planned} rows; got {n_rows} {more}")
+
+    def _adopt_fitted(self, server):
         self._adopt(server, planned_by_fit=True)
         self._warn_if_few()
         return self
@@ -224,8 +280,8 @@ class Collecting:
 
     # ---------------------------------------------------------------- internals
 
-    def _check_rows(self, X, reset=True):
-        options = {"dtype": np.float64, "allow_nd": True}
+    def _check_rows(self, X, reset=True, dtype=np.float64):
+        options = {"dtype": dtype, "allow_nd": True}
         if not reset:
             return validate_data(self, X, reset=False, **options)
         return check_array(
@@ -270,7 +326,7 @@ class Collecting:
                 f"{self.n_participants_} participants do not fill one cycle of "
                 f"{cycle} query directions; no confidence region can be given",
                 FewParticipantsWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

@@ -42,6 +42,16 @@ def lower(geometry, tangent_vec, point, out):
     out[...] = geometry.lower(tangent_vec, point)
 
 
+def settle(geometry, point, out):
+    """Put a point that is on the manifold to rounding exactly there.
+
+    Returns whether the point was on it for certain. Compiled, a point that is not finite, or needs
+    a closer look than a closed form takes, is none.
+    """
+    out[...] = geometry.guard.settle(point)
+    return True
+
+
 def dist(geometry, point_a, point_b):
     """Geodesic distance."""
     return geometry.dist(point_a, point_b)

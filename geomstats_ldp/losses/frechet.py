@@ -8,6 +8,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.losses.base import score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
@@ -73,7 +74,7 @@ class FrechetLoss(RadialLoss):
 @register_jitable
 def _score(twin, geometry, point, datum, out):
     dispatch.log(geometry, datum, point, out)
-    out *= -1.0
+    scale(-1.0, out)
 
 
 compile_for_twin(score_into, FrechetTwin, _score)

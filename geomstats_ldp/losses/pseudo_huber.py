@@ -9,6 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.losses.base import positive_number, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
@@ -97,7 +98,7 @@ class PseudoHuberLoss(RadialLoss):
 def _score(twin, geometry, point, datum, out):
     ratio = dispatch.dist(geometry, point, datum) / twin.scale
     dispatch.log(geometry, datum, point, out)
-    out *= -1.0 / math.sqrt(1.0 + ratio * ratio)
+    scale(-1.0 / math.sqrt(1.0 + ratio * ratio), out)
 
 
 compile_for_twin(score_into, PseudoHuberTwin, _score)

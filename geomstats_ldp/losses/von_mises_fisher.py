@@ -9,6 +9,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.twins import compile_for_twin
 
 
@@ -56,11 +57,7 @@ class VonMisesFisherLoss(Loss):
 
         The zero vector has none and stays as it is: its score is zero at every point.
         """
-        # Dividing by the largest entry first keeps the squares of huge and tiny ones in range.
-        largest = np.max(np.abs(data), axis=-1, keepdims=True)
-        scaled = data / np.where(largest > 0, largest, 1.0)
-        length = np.linalg.norm(scaled, axis=-1, keepdims=True)
-        return scaled / np.where(length > 0, length, 1.0)
+        return unit_directions(data)
 
     def value(self, geometry, point, data):
         """Loss of each datum, shape [...]; see `Loss.value`."""

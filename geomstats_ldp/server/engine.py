@@ -27,10 +27,10 @@ def replay_rounds(geometry, region, schedule, state, scratch, messages):
         )
 
 
-_compiled_open_round = cached_njit(recursion.open_round)
-_compiled_close_round = cached_njit(recursion.close_round)
-_compiled_close_single = cached_njit(recursion.close_single)
-_compiled_replay_rounds = cached_njit(replay_rounds)
+_compiled_open_round = cached_njit(recursion.open_round, allocates=False)
+_compiled_close_round = cached_njit(recursion.close_round, allocates=False)
+_compiled_close_single = cached_njit(recursion.close_single, allocates=False)
+_compiled_replay_rounds = cached_njit(replay_rounds, allocates=False)
 
 
 class Engine(NamedTuple):

@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
+from geomstats_ldp.exceptions import InvalidMessageError
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import assign, scale
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.schedules import gain, query_radius
 from geomstats_ldp.server.regression import RegressionSums, add_pair, close_cycle, empty_sums
@@ -48,12 +50,15 @@ class Scratch(NamedTuple):
     ----------
     queries : array, shape [2 * pairs_per_round, *point_shape]
         Open queries, the plus side of each pair first.
+    radii : array, shape [pairs_per_round]
+        Query radius of each open pair.
     vectors : array, shape [2, *point_shape]
     point : array, shape [*point_shape]
     coords : array, shape [5, dim]
     """
 
     queries: np.ndarray
+    radii: np.ndarray
     vectors: np.ndarray
     point: np.ndarray
     coords: np.ndarray
@@ -75,10 +80,20 @@ def copy_state(state):
     )
 
 
+def check_finite(state):
+    """Raise InvalidMessageError if messages were so large that their sums overflowed."""
+    for array in (state.iterate, state.average, *state.sums):
+        if not np.isfinite(array).all():
+            raise InvalidMessageError(
+                "messages must be small enough for their squares to be finite"
+            )
+
+
 def make_scratch(shape, dim, pairs_per_round):
     """Buffers for a space with points of the given shape."""
     return Scratch(
         np.zeros((2 * pairs_per_round, *shape)),
+        np.zeros(pairs_per_round),
         np.zeros((2, *shape)),
         np.zeros(shape),
         np.zeros((5, dim)),
@@ -89,21 +104,20 @@ def make_scratch(shape, dim, pairs_per_round):
 def open_round(geometry, schedule, state, scratch, n_pairs):
     """Write the 2 * n_pairs queries of the next round to ``scratch.queries`` (pair queries)."""
     n_directions = schedule.directions.shape[0]
-    offset = scratch.coords[0]
+    offset, tangent_vec = scratch.coords[0], scratch.vectors[0]
     for j in range(n_pairs):
         pair = state.counts[N_PAIRS] + j
-        radius = query_radius(schedule, pair)
-        for side in range(2):
-            signed = radius if side == 0 else -radius
-            for i in range(offset.shape[0]):
-                offset[i] = signed * schedule.directions[pair % n_directions, i]
-            dispatch.lift(geometry, offset, state.iterate, scratch.vectors[0])
-            dispatch.retract(
-                geometry, scratch.vectors[0], state.iterate, scratch.queries[2 * j + side]
-            )
+        radius, direction = query_radius(schedule, pair), pair % n_directions
+        scratch.radii[j] = radius
+        for i in range(offset.shape[0]):
+            offset[i] = radius * schedule.directions[direction, i]
+        dispatch.lift(geometry, offset, state.iterate, tangent_vec)
+        dispatch.retract(geometry, tangent_vec, state.iterate, scratch.queries[2 * j])
+        scale(-1.0, tangent_vec)
+        dispatch.retract(geometry, tangent_vec, state.iterate, scratch.queries[2 * j + 1])
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def at_point(geometry, point, scratch, message, query, out):
     """Frame coordinates at a point of a message transported there from its query."""
     # Projecting first makes every engine and every path treat a message alike.
@@ -122,20 +136,22 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
         scratch.coords[2],
         scratch.coords[3],
     )
-    average[:] = 0.0
+    weight = 0.5 / n_pairs
+    for i in range(average.shape[0]):
+        average[i] = 0.0
     for j in range(n_pairs):
         pair = state.counts[N_PAIRS]
-        radius = query_radius(schedule, pair)
+        radius, direction = scratch.radii[j], pair % n_directions
         first, second = 2 * j, 2 * j + 1
         at_point(geometry, base, scratch, messages[first], scratch.queries[first], plus)
         at_point(geometry, base, scratch, messages[second], scratch.queries[second], minus)
         for i in range(offset.shape[0]):
-            offset[i] = radius * schedule.directions[pair % n_directions, i]
-            average[i] += 0.5 * (plus[i] + minus[i]) / n_pairs
+            offset[i] = radius * schedule.directions[direction, i]
+            average[i] += weight * (plus[i] + minus[i])
             minus[i] = 0.5 * (plus[i] - minus[i])
         add_pair(state.sums, minus, offset, radius * radius)
         state.counts[N_PAIRS] += 1
-        if (pair + 1) % n_directions == 0:
+        if direction == n_directions - 1:
             close_cycle(state.sums, pair // n_directions)
     _update(geometry, region, schedule, state, scratch, average, 2 * n_pairs)
 
@@ -177,12 +193,12 @@ def _update(geometry, region, schedule, state, scratch, average, n_answers):
     # Each participant weighs the same: for pairs this is the 1/k of the paper.
     towards = scratch.vectors[0]
     dispatch.log(geometry, state.iterate, state.average, towards)
-    towards *= n_answers / n_participants
+    scale(n_answers / n_participants, towards)
     dispatch.exp(geometry, towards, state.average, scratch.point)
-    state.average[...] = scratch.point
+    assign(scratch.point, state.average)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _capped_step(schedule, average, gain_value, step):
     """Write -gain * P U, shortened to the step cap; return whether it was."""
     squared = 0.0

@@ -74,7 +74,7 @@ def empty_sums(dim, n_directions):
     )
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def add_pair(sums, half_difference, offset, squared_radius):
     """Add one pair to the cycle in progress."""
     dim = half_difference.shape[0]

@@ -22,6 +22,7 @@ from geomstats_ldp.server.recursion import (
     N_PARTICIPANTS,
     RegressionSums,
     State,
+    check_finite,
     copy_state,
     initial_state,
     make_scratch,
@@ -256,7 +257,7 @@ class Server:
             position = 0
             while self.round_size() > 0 and position < len(vectors):
                 position += self._replay_step(vectors[position:])
-            _check_finite(self.state)
+            check_finite(self.state)
         except BaseException:
             self.protocol, self.state, self.pending, self._kept = before
             self._round_is_open = False
@@ -324,7 +325,7 @@ class Server:
             self.engine.close_single(*common, vectors[0])
         else:
             self.engine.close_round(*common, vectors, len(vectors) // 2)
-        _check_finite(state)
+        check_finite(state)
         self.state = state
         self._keep(vectors)
         self._round_is_open = False
@@ -379,15 +380,6 @@ class Server:
             server.state = State(file["iterate"], file["average"], file["counts"], sums)
             server.pending = dict(zip(file["pending_index"].tolist(), file["pending_vectors"]))
         return server
-
-
-def _check_finite(state):
-    """Refuse messages so large that their sums overflow."""
-    for array in (state.iterate, state.average, *state.sums):
-        if not np.isfinite(array).all():
-            raise InvalidMessageError(
-                "messages must be small enough for their squares to be finite"
-            )
 
 
 def _is_integer(value, allowed):

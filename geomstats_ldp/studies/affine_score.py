@@ -8,6 +8,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.losses import register_loss
 from geomstats_ldp.losses.base import score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
@@ -68,7 +69,7 @@ class AffineScoreLoss(RadialLoss):
 @register_jitable
 def _score(twin, geometry, point, datum, out):
     dispatch.log(geometry, datum, point, out)
-    out *= -twin.slope
+    scale(-twin.slope, out)
 
 
 compile_for_twin(score_into, AffineScoreTwin, _score)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 from scipy import stats
@@ -17,6 +18,7 @@ from geomstats_ldp.datasets import NHANES_2015_2016, load_nhanes_body_measures
 from geomstats_ldp.estimators import PrivatePCA
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.losses import PCALoss
+from geomstats_ldp.replicates import replicate
 
 #: Privacy levels of the paper.
 EPSILONS = (math.inf, 8.0, 4.0, 2.0, 1.0)
@@ -204,26 +206,16 @@ class NHANESSummary:
 def repeat_nhanes(data, mechanism="privunit", epsilon=1.0, repetitions=100, seed=0, **parameters):
     """Repeat the collection with participants resampled with replacement.
 
-    Each repetition draws its own participants and its own noise from `seed`.
+    Each repetition draws its own participants and its own noise from `seed`; joblib's
+    ``parallel_config`` spreads them over cores.
 
     Returns
     -------
     summary : NHANESSummary
     """
     target = batch_direction(data)
-    rows = []
-    for child in np.random.SeedSequence(seed).spawn(repetitions):
-        rng = np.random.default_rng(child)
-        sample = data[rng.integers(len(data), size=len(data))]
-        record, _, region = run_nhanes(sample, mechanism, epsilon, rng, target, **parameters)
-        rows.append(
-            (
-                record.semi_axis_deg,
-                record.angle_error_deg,
-                bool(region.contains(target)),
-                not record.informative,
-            )
-        )
+    task = partial(_one_repetition, data, mechanism, epsilon, target, parameters)
+    rows = list(replicate(task, repetitions, seed))
     semi_axis, error, covered, uninformative = np.array(rows, dtype=float).T
     return NHANESSummary(
         mechanism=mechanism,
@@ -236,4 +228,16 @@ def repeat_nhanes(data, mechanism="privunit", epsilon=1.0, repetitions=100, seed
         coverage=float(covered.mean()),
         coverage_standard_error=float(math.sqrt(covered.var() / repetitions)),
         uninformative=float(uninformative.mean()),
+    )
+
+
+def _one_repetition(data, mechanism, epsilon, target, parameters, seed):
+    rng = np.random.default_rng(seed)
+    sample = data[rng.integers(len(data), size=len(data))]
+    record, _, region = run_nhanes(sample, mechanism, epsilon, rng, target, **parameters)
+    return (
+        record.semi_axis_deg,
+        record.angle_error_deg,
+        bool(region.contains(target)),
+        not record.informative,
     )

@@ -184,3 +184,31 @@ def test_transcript_type():
     transcript = make_pca(keep_transcript=True).fit(make_data(20)).transcript_
     assert isinstance(transcript, Transcript)
     assert transcript.messages.shape == (20, 3)
+
+
+def test_blocks_give_the_fit_of_all_rows():
+    X = np.random.default_rng(0).normal(size=(2001, 3)) * [0.2, 0.9, 0.3]
+    options = {"norm_bound": 2.0, "epsilon": 4.0, "initial_point": [0.3, 1.0, 0.3]}
+    whole = PrivatePCA(**options, random_state=0).fit(X)
+    blocked = PrivatePCA(**options, random_state=0)
+    blocked.fit_blocks(np.array_split(X, 7), n_participants=2001)
+    np.testing.assert_array_equal(blocked.estimate_, whole.estimate_)
+    np.testing.assert_array_equal(blocked.covariance_, whole.covariance_)
+    planned = PrivatePCA(**options, random_state=0, n_participants=2001).fit_blocks([X])
+    np.testing.assert_array_equal(planned.estimate_, whole.estimate_)
+
+
+@pytest.mark.parametrize(("rows", "said"), [(90, "got 90 in all"), (110, "got 110 or more")])
+def test_blocks_with_another_number_of_rows_change_nothing(rows, said):
+    X = np.random.default_rng(0).normal(size=(rows, 3))
+    pca = PrivatePCA(epsilon=4.0, random_state=0)
+    with pytest.raises(ProtocolError, match=f"must hold 100 rows; {said}"):
+        pca.fit_blocks([X[:50], X[50:]], n_participants=100)
+    assert not hasattr(pca, "server_")
+
+
+def test_blocks_need_a_plan_and_rows():
+    with pytest.raises(ProtocolError, match="n_participants must be given"):
+        PrivatePCA().fit_blocks([np.ones((3, 3))])
+    with pytest.raises(ProtocolError, match="no block"):
+        PrivatePCA().fit_blocks([], n_participants=4)

@@ -10,6 +10,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import assign, scale
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
 
@@ -100,10 +101,10 @@ def project_to_ball(region, geometry, room, point, vectors, coords, out):
     radius = region.radius - room
     distance = dispatch.dist(geometry, point, region.center)
     if distance <= radius + EDGE:
-        out[...] = point
+        assign(point, out)
         return False
     tangent = vectors[0]
     dispatch.log(geometry, point, region.center, tangent)
-    tangent *= radius / distance
+    scale(radius / distance, tangent)
     dispatch.exp(geometry, tangent, region.center, out)
     return True

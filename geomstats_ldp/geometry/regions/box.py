@@ -9,6 +9,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
 
@@ -110,7 +111,7 @@ def project_to_box(region, geometry, room, point, vectors, coords, out):
             coords[i] = limit if coords[i] > 0 else -limit
             outside = True
     if not outside:
-        out[...] = point
+        assign(point, out)
         return False
     dispatch.lift(geometry, coords, region.center, vectors[0])
     dispatch.exp(geometry, vectors[0], region.center, out)

@@ -17,6 +17,9 @@ CUT_MARGIN = 1e-6
 #: Entries from here on have squares that overflow.
 _LARGEST = 1e154
 
+#: Relative distance off the manifold within which a point is certainly meant to lie on it.
+SURELY_ON = 1e-7
+
 
 class GuardedSpace(ABC):
     """A geomstats space whose known faults are guarded, and its plain record.

@@ -97,17 +97,26 @@ def _to_tangent(twin, vector, base_point, out):
 @register_jitable
 def _lift(twin, coords, point, out):
     for i in range(out.shape[0]):
-        out[i] = 0.0
+        entry = 0.0
         for j in range(coords.shape[0]):
-            out[i] += coords[j] * twin.basis[j, i]
+            entry += coords[j] * twin.basis[j, i]
+        out[i] = entry
 
 
 @register_jitable
 def _lower(twin, tangent_vec, point, out):
     for j in range(out.shape[0]):
-        out[j] = 0.0
+        entry = 0.0
         for i in range(point.shape[0]):
-            out[j] += twin.basis[j, i] * tangent_vec[i]
+            entry += twin.basis[j, i] * tangent_vec[i]
+        out[j] = entry
+
+
+@register_jitable
+def _settle(twin, point, out):
+    for i in range(out.shape[0]):
+        out[i] = point[i]
+    return True
 
 
 for _operation, _kernel in (
@@ -119,5 +128,6 @@ for _operation, _kernel in (
     (dispatch.lift, _lift),
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
+    (dispatch.settle, _settle),
 ):
     compile_for_twin(_operation, EuclideanTwin, _kernel)

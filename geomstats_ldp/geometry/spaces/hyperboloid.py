@@ -21,7 +21,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.spaces import lorentz
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.geometry.spaces.base import SURELY_ON, GuardedSpace
 from geomstats_ldp.twins import compile_for_twin
 
 #: Where geomstats keeps twelve digits: displacement, and time coordinates of what enters.
@@ -201,8 +201,11 @@ def _exp(twin, tangent_vec, base_point, out):
     for i in range(1, out.shape[0]):
         squared += (tangent_vec[i] - shift * base_point[i]) ** 2
     length = math.sqrt(squared)
-    cosine = math.cosh(length)
-    sinc = math.sinh(length) / length if length > 0.0 else 1.0
+    # cosh and sinh from one call
+    growth = math.expm1(length)
+    ratio = growth / (1.0 + growth) if growth < 1e16 else 1.0
+    cosine = 1.0 + 0.5 * growth * ratio
+    sinc = 0.5 * (growth + ratio) / length if length > 0.0 else 1.0
     for i in range(1, out.shape[0]):
         out[i] = cosine * base_point[i] + sinc * tangent_vec[i]
     _settle(out)
@@ -293,9 +296,10 @@ def _to_tangent(twin, vector, base_point, out):
 @register_jitable
 def _lift(twin, coords, point, out):
     for i in range(1, out.shape[0]):
-        out[i] = 0.0
+        entry = 0.0
         for j in range(coords.shape[0]):
-            out[i] += coords[j] * twin.frame[j, i - 1]
+            entry += coords[j] * twin.frame[j, i - 1]
+        out[i] = entry
     _turn_and_leave(twin.reference, point, out)
 
 
@@ -312,11 +316,20 @@ def _lower(twin, tangent_vec, point, out):
         along_side += at_origin * ((end[i] - point[i]) - along * point[i])
     on_p, on_side = _turn(square, across, real, along_p, along_side)
     for j in range(out.shape[0]):
-        out[j] = 0.0
+        entry = 0.0
         for i in range(1, point.shape[0]):
             side = (end[i] - point[i]) - along * point[i]
             moved = (tangent_vec[i] - shift * point[i]) + (on_p * point[i] + on_side * side)
-            out[j] += twin.frame[j, i - 1] * moved
+            entry += twin.frame[j, i - 1] * moved
+        out[j] = entry
+
+
+@register_jitable
+def _settle_point(twin, point, out):
+    for i in range(1, out.shape[0]):
+        out[i] = point[i]
+    _settle(out)
+    return abs(point[0] - out[0]) < SURELY_ON * out[0]
 
 
 for _operation, _kernel in (
@@ -328,5 +341,6 @@ for _operation, _kernel in (
     (dispatch.lift, _lift),
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
+    (dispatch.settle, _settle_point),
 ):
     compile_for_twin(_operation, HyperboloidTwin, _kernel)

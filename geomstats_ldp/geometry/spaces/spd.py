@@ -6,8 +6,8 @@ import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
 from numba.extending import register_jitable
 
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
-from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, symmetrise
+from geomstats_ldp.geometry.spaces.base import SURELY_ON, GuardedSpace
+from geomstats_ldp.geometry.spaces.symmetric_matrices import cholesky, copy, symmetrise
 
 
 def _symmetric(matrix):
@@ -85,6 +85,29 @@ class GuardedSPD(GuardedSpace):
         if self._is_number:
             return np.multiply(tangent_vec, np.divide(end_point, base_point))
         return _symmetric(super().transport(tangent_vec, base_point, end_point))
+
+
+@register_jitable
+def settle(point, factor, out):
+    """Write the symmetric part to out; return whether it is positive definite for certain.
+
+    The Cholesky pivots decide: one that is tiny against its diagonal entry needs a closer look.
+    """
+    n = out.shape[0]
+    largest, gap = 0.0, 0.0
+    for i in range(n):
+        for j in range(n):
+            largest = max(largest, abs(point[i, j]))
+            gap = max(gap, abs(point[i, j] - point[j, i]))
+    copy(point, out)
+    symmetrise(out)
+    if not gap <= SURELY_ON * largest:
+        return False
+    cholesky(out, factor)
+    for i in range(n):
+        if not factor[i, i] * factor[i, i] > SURELY_ON * largest:
+            return False
+    return True
 
 
 @register_jitable

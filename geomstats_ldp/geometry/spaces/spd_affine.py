@@ -15,12 +15,13 @@ from geomstats.geometry.spd_matrices import SPDAffineMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces.spd import GuardedSPD, to_tangent
+from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
     combine,
     congruence,
     coordinates,
+    copy,
     eigen,
     exp_congruence,
     product,
@@ -45,7 +46,9 @@ class GuardedSPDAffine(GuardedSPD):
         factor = np.linalg.cholesky(reference)
         inverse = np.linalg.inv(factor)
         frame = np.ascontiguousarray(inverse @ basis @ inverse.T)
-        return SPDAffineTwin(reference, factor, frame, np.zeros((5, *self.shape)))
+        return SPDAffineTwin(
+            reference, factor, frame, np.zeros((5, *self.shape)), np.full((3, *self.shape), np.nan)
+        )
 
 
 class SPDAffineTwin(NamedTuple):
@@ -63,12 +66,16 @@ class SPDAffineTwin(NamedTuple):
         Basis at the reference, moved to the identity: orthonormal in the Frobenius product.
     work : array, shape [5, m, m]
         Scratch.
+    last : array, shape [3, m, m]
+        The point at which the frame was asked for last, and the matrices that lead there and
+        back: M^(1/2) and M^(-1/2) for M = L^-1 X L^-T, with L the factor of the reference.
     """
 
     reference: np.ndarray
     factor: np.ndarray
     frame: np.ndarray
     work: np.ndarray
+    last: np.ndarray
 
 
 @register_jitable
@@ -97,13 +104,55 @@ def _log_value(value, close):
 
 
 @register_jitable
-def _power(spectrum, vectors, close, exponent, scratch, out):
-    """Write M^exponent to out."""
-    for j in range(out.shape[0]):
-        scale = math.exp(exponent * _log_value(spectrum[j, j], close))
-        for i in range(out.shape[0]):
-            scratch[i, j] = scale * vectors[i, j]
-    product_right_transposed(scratch, vectors, out)
+def _roots(twin, factor, base_point, point, root, inverse):
+    """Write M^(1/2) and M^(-1/2) for M = L^-1 Y L^-T; overwrites `twin.work[1:4]`.
+
+    For 2 x 2, M^(1/2) = (M + s) / sqrt(tr M + 2 s) with s = sqrt(det M), by Cayley and Hamilton.
+    """
+    spectrum, vectors, scratch = twin.work[1], twin.work[2], twin.work[3]
+    if root.shape[0] == 2:
+        whiten(factor, point, spectrum)
+        # det M as a product of pivots, which does not cancel
+        cholesky(spectrum, vectors)
+        shift = vectors[0, 0] * vectors[1, 1]
+        scale = 1.0 / math.sqrt(spectrum[0, 0] + spectrum[1, 1] + 2.0 * shift)
+        root[0, 0], root[1, 1] = scale * (spectrum[0, 0] + shift), scale * (spectrum[1, 1] + shift)
+        root[0, 1] = scale * spectrum[0, 1]
+        root[1, 0] = root[0, 1]
+        # det M^(1/2) = s
+        inverse[0, 0], inverse[1, 1] = root[1, 1] / shift, root[0, 0] / shift
+        inverse[0, 1] = -root[0, 1] / shift
+        inverse[1, 0] = inverse[0, 1]
+        return
+    close = _relative_spectrum(factor, base_point, point, scratch, spectrum, vectors)
+    n = root.shape[0]
+    for i in range(n):
+        for j in range(i + 1):
+            root[i, j] = 0.0
+            inverse[i, j] = 0.0
+    for k in range(n):
+        scale = math.sqrt(1.0 + spectrum[k, k] if close else spectrum[k, k])
+        for i in range(n):
+            for j in range(i + 1):
+                product_of_two = vectors[i, k] * vectors[j, k]
+                root[i, j] += scale * product_of_two
+                inverse[i, j] += product_of_two / scale
+    for i in range(n):
+        for j in range(i):
+            root[j, i] = root[i, j]
+            inverse[j, i] = inverse[i, j]
+
+
+@register_jitable
+def _frame_at(twin, point):
+    """Bring `twin.last` to a point; a participant and a round ask for the same one many times."""
+    known = True
+    for i in range(point.shape[0]):
+        for j in range(point.shape[0]):
+            known = known and twin.last[0, i, j] == point[i, j]
+    if not known:
+        _roots(twin, twin.factor, twin.reference, point, twin.last[1], twin.last[2])
+        copy(point, twin.last[0])
 
 
 @register_jitable
@@ -143,24 +192,15 @@ def _dist(twin, point_a, point_b):
 
 
 @register_jitable
-def _leave(twin, factor, base_point, point, at_identity, out):
-    """Transport to `point` a vector at the identity, moved there from `base_point` by `factor`.
-
-    Overwrites `twin.work[1:4]`, and `at_identity`.
-    """
-    spectrum, vectors, root = twin.work[1], twin.work[2], twin.work[3]
-    close = _relative_spectrum(factor, base_point, point, out, spectrum, vectors)
-    _power(spectrum, vectors, close, 0.5, out, root)
-    product(factor, root, vectors)
-    congruence(vectors, at_identity, spectrum, out)
-
-
-@register_jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, and the transported vector is E V E^T
-    cholesky(base_point, twin.work[0])
-    whiten(twin.work[0], tangent_vec, twin.work[4])
-    _leave(twin, twin.work[0], base_point, end_point, twin.work[4], out)
+    factor, whitened, root = twin.work[0], twin.work[4], out
+    cholesky(base_point, factor)
+    # The inverse root is not needed, and may go where nothing is yet.
+    _roots(twin, factor, base_point, end_point, root, whitened)
+    product(factor, root, twin.work[1])
+    whiten(factor, tangent_vec, whitened)
+    congruence(twin.work[1], whitened, twin.work[2], out)
 
 
 @register_jitable
@@ -175,19 +215,23 @@ def _to_tangent(twin, vector, base_point, out):
 
 @register_jitable
 def _lift(twin, coords, point, out):
+    _frame_at(twin, point)
     combine(coords, twin.frame, twin.work[4])
-    _leave(twin, twin.factor, twin.reference, point, twin.work[4], out)
+    product(twin.factor, twin.last[1], twin.work[0])
+    congruence(twin.work[0], twin.work[4], twin.work[1], out)
 
 
 @register_jitable
 def _lower(twin, tangent_vec, point, out):
-    whitened, spectrum, vectors, root = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    scratch = twin.work[4]
-    close = _relative_spectrum(twin.factor, twin.reference, point, scratch, spectrum, vectors)
-    _power(spectrum, vectors, close, -0.5, scratch, root)
-    whiten(twin.factor, tangent_vec, whitened)
-    congruence(root, whitened, scratch, spectrum)
-    coordinates(spectrum, twin.frame, out)
+    _frame_at(twin, point)
+    whiten(twin.factor, tangent_vec, twin.work[0])
+    congruence(twin.last[2], twin.work[0], twin.work[1], twin.work[2])
+    coordinates(twin.work[2], twin.frame, out)
+
+
+@register_jitable
+def _settle(twin, point, out):
+    return settle(point, twin.work[0], out)
 
 
 for _operation, _kernel in (
@@ -199,5 +243,6 @@ for _operation, _kernel in (
     (dispatch.lift, _lift),
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
+    (dispatch.settle, _settle),
 ):
-    compile_for_twin(_operation, SPDAffineTwin, _kernel)
+    compile_for_twin(_operation, SPDAffineTwin, _kernel, is_small=False)

@@ -17,7 +17,7 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces.spd import GuardedSPD, to_tangent
+from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     combine,
     congruence,
@@ -202,6 +202,11 @@ def _lower(twin, tangent_vec, point, out):
     coordinates(twin.work[4], twin.frame, out)
 
 
+@register_jitable
+def _settle(twin, point, out):
+    return settle(point, twin.work[0], out)
+
+
 for _operation, _kernel in (
     (dispatch.exp, _exp),
     (dispatch.log, _log),
@@ -211,5 +216,6 @@ for _operation, _kernel in (
     (dispatch.lift, _lift),
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
+    (dispatch.settle, _settle),
 ):
-    compile_for_twin(_operation, SPDLogEuclideanTwin, _kernel)
+    compile_for_twin(_operation, SPDLogEuclideanTwin, _kernel, is_small=False)

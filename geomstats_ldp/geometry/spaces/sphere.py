@@ -16,7 +16,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.geometry.spaces.base import SURELY_ON, GuardedSpace
 from geomstats_ldp.twins import compile_for_twin
 
 #: An angle this close to pi leaves no digits for the direction of the logarithm.
@@ -128,10 +128,15 @@ def _dot(a, b):
 
 
 @register_jitable
-def _normalise(out):
-    norm = math.sqrt(_dot(out, out))
+def _normalised_sum(factor_a, a, factor_b, b, out):
+    squared = 0.0
     for i in range(out.shape[0]):
-        out[i] /= norm
+        entry = factor_a * a[i] + factor_b * b[i]
+        out[i] = entry
+        squared += entry * entry
+    scale = 1.0 / math.sqrt(squared)
+    for i in range(out.shape[0]):
+        out[i] *= scale
 
 
 @register_jitable
@@ -149,24 +154,24 @@ def _exp(twin, tangent_vec, base_point, out):
     angle = math.sqrt(_dot(tangent_vec, tangent_vec))
     cosine = math.cos(angle)
     sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
-    for i in range(out.shape[0]):
-        out[i] = cosine * base_point[i] + sinc * tangent_vec[i]
-    _normalise(out)
+    _normalised_sum(cosine, base_point, sinc, tangent_vec, out)
 
 
 @register_jitable
 def _log(twin, point, base_point, out):
-    gap = 0.0
+    minus = 0.0
+    plus = 0.0
     for i in range(out.shape[0]):
-        gap += (point[i] - base_point[i]) ** 2
+        minus += (point[i] - base_point[i]) ** 2
+        plus += (point[i] + base_point[i]) ** 2
+    # sin(angle) = |point - base| |point + base| / 2
+    chord, other = math.sqrt(minus), math.sqrt(plus)
+    sine = 0.5 * chord * other
+    scale = 2.0 * math.atan2(chord, other) / sine if sine > 0.0 else 1.0
     # <base, point - base> = -|point - base|^2 / 2 on the unit sphere, without cancellation
+    along = 0.5 * minus
     for i in range(out.shape[0]):
-        out[i] = (point[i] - base_point[i]) + 0.5 * gap * base_point[i]
-    sine = math.sqrt(_dot(out, out))
-    if sine > 0.0:
-        scale = _dist(twin, point, base_point) / sine
-        for i in range(out.shape[0]):
-            out[i] *= scale
+        out[i] = scale * ((point[i] - base_point[i]) + along * base_point[i])
 
 
 @register_jitable
@@ -183,9 +188,7 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
 @register_jitable
 def _retract(twin, tangent_vec, base_point, out):
     if twin.projection:
-        for i in range(out.shape[0]):
-            out[i] = base_point[i] + tangent_vec[i]
-        _normalise(out)
+        _normalised_sum(1.0, base_point, 1.0, tangent_vec, out)
     else:
         _exp(twin, tangent_vec, base_point, out)
 
@@ -202,10 +205,11 @@ def _lift(twin, coords, point, out):
     plus = 0.0
     along = 0.0
     for i in range(out.shape[0]):
-        out[i] = 0.0
+        entry = 0.0
         for j in range(coords.shape[0]):
-            out[i] += coords[j] * twin.basis[j, i]
-        along += out[i] * point[i]
+            entry += coords[j] * twin.basis[j, i]
+        out[i] = entry
+        along += entry * point[i]
         plus += (twin.reference[i] + point[i]) ** 2
     scale = 2.0 * along / plus
     for i in range(out.shape[0]):
@@ -221,10 +225,21 @@ def _lower(twin, tangent_vec, point, out):
         plus += (twin.reference[i] + point[i]) ** 2
     scale = 2.0 * along / plus
     for j in range(out.shape[0]):
-        out[j] = 0.0
+        entry = 0.0
         for i in range(point.shape[0]):
             moved = tangent_vec[i] - scale * (twin.reference[i] + point[i])
-            out[j] += twin.basis[j, i] * moved
+            entry += twin.basis[j, i] * moved
+        out[j] = entry
+
+
+@register_jitable
+def _settle(twin, point, out):
+    norm = math.sqrt(_dot(point, point))
+    if not abs(norm - 1.0) < SURELY_ON:
+        return False
+    for i in range(out.shape[0]):
+        out[i] = point[i] / norm
+    return True
 
 
 for _operation, _kernel in (
@@ -236,5 +251,6 @@ for _operation, _kernel in (
     (dispatch.lift, _lift),
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
+    (dispatch.settle, _settle),
 ):
     compile_for_twin(_operation, SphereTwin, _kernel)

@@ -1,0 +1,214 @@
+"""Time the engines beside numpy's noise and beside what one would write instead; print one table.
+
+    python docs/benchmarks/run.py            # a few minutes, most of them compilation
+    python docs/benchmarks/run.py --quick    # tiny sizes, to see that it runs
+
+Times are processor time of one thread, medians over repetitions in one run, in nanoseconds per
+participant. Ratios are to numpy's time for the normals that one participant's noise is made of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+import tracemalloc
+import warnings
+
+import geomstats
+import numba
+import numpy as np
+import sklearn
+from geomstats.geometry.euclidean import Euclidean
+from geomstats.geometry.hyperboloid import Hyperboloid
+from geomstats.geometry.hypersphere import Hypersphere
+from geomstats.learning.incremental_frechet_mean import IncrementalFrechetMean
+from sklearn.decomposition import IncrementalPCA
+
+from geomstats_ldp import PrivatePCA
+from geomstats_ldp.emulation import emulate
+from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
+from geomstats_ldp.geometry.spaces import space_from_spec
+from geomstats_ldp.losses import FrechetLoss, PCALoss, PseudoHuberLoss, VonMisesFisherLoss
+from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
+from geomstats_ldp.server import Server
+
+MECHANISMS = ("gaussian", "privunit", "l2_ball")
+
+
+def median_time(function, repetitions):
+    """Median processor time of a call, after one that does not count."""
+    function()
+    times = []
+    for _ in range(repetitions):
+        start = time.process_time()
+        function()
+        times.append(time.process_time() - start)
+    return float(np.median(times))
+
+
+def frechet(space, center):
+    """Space, loss and centre of an intrinsic mean."""
+    return space, FrechetLoss(center=center, data_radius=1.0), center
+
+
+def cases():
+    """Space, loss and centre by name."""
+    spd = {
+        f"SPD({n}) {word}, Frechet": frechet(space_from_spec({"name": name, "n": n}), np.eye(n))
+        for word, name in (("affine", "SPDAffineInvariant"), ("log-Euclidean", "SPDLogEuclidean"))
+        for n in (2, 3)
+    }
+    pole, apex = np.eye(3)[2], np.eye(3)[0]
+    huber = PseudoHuberLoss(center=apex, data_radius=1.0, scale=0.5)
+    return {
+        "S2, von Mises-Fisher": (Hypersphere(2), VonMisesFisherLoss(kappa=2.0), pole),
+        "S3, PCA": (Hypersphere(3), PCALoss(norm_bound=2.0), np.full(4, 0.5)),
+        "H2, Frechet": frechet(Hyperboloid(2), apex),
+        "H2, pseudo-Huber": (Hyperboloid(2), huber, apex),
+        "R3, Frechet": frechet(Euclidean(3), np.zeros(3)),
+        **spd,
+    }
+
+
+def planned(space, loss, center, mechanism, n):
+    """Protocol of n participants about a centre."""
+    geometry = Geometry(space, center)
+    region = geodesic_ball(geometry.reference, 0.5)
+    bound = loss.score_bound(geometry, region_of_queries(geometry, region, 0.2))
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    randomiser = make_mechanism(mechanism, epsilon=2.0, delta=delta, dim=geometry.dim, bound=bound)
+    gain, radius = GainRule(0.5, 10.0, 0.6, 0.5), RadiusRule(0.2, 0.5, 0.27)
+    return make_protocol(
+        space, loss, randomiser, region, radius=radius, gain=gain, n_participants=n
+    )
+
+
+def data_about(geometry, n):
+    """Points at a distance of about 0.4 from the reference, most of them inside the ball."""
+    coords = 0.4 * np.random.default_rng(0).normal(size=(n, geometry.dim))
+    return geometry.exp(geometry.lift(coords, geometry.reference), geometry.reference)
+
+
+def engine_rows(case, mechanism, n, n_slow, repetitions):
+    """One line of the first table."""
+    protocol = planned(*case, mechanism, n)
+    data, dim = data_about(protocol.geometry, n), protocol.geometry.dim
+    start = time.process_time()
+    emulate(Server(protocol), data, 0)
+    first = time.process_time() - start
+    compiled = median_time(lambda: emulate(Server(protocol), data, 0), repetitions) / n
+    normals = (
+        median_time(lambda: np.random.default_rng(0).standard_normal((n, dim)), repetitions) / n
+    )
+    slow_protocol = planned(*case, mechanism, n_slow)
+    slow = (
+        median_time(
+            lambda: emulate(Server(slow_protocol, "geomstats"), data[:n_slow], 0),
+            min(repetitions, 3),
+        )
+        / n_slow
+    )
+    return compiled, normals, slow, first
+
+
+def numpy_loop(data, rng):
+    """What one would write first: stochastic gradient of the mean direction, without pairs."""
+    x, average = data[0].copy(), data[0].copy()
+    for k, y in enumerate(data, start=1):
+        score = -(y - (x @ y) * x) + rng.normal(size=3)
+        x = x - 0.5 * (k + 10) ** -0.6 * score
+        x /= np.linalg.norm(x)
+        average += (x - average) / k
+    return average / np.linalg.norm(average)
+
+
+def exp_log_loop(space, data):
+    """Recursive Frechet mean through geomstats calls."""
+    mean = data[0]
+    for k, y in enumerate(data[1:], start=2):
+        mean = space.metric.exp(space.metric.log(y, mean) / k, mean)
+    return mean
+
+
+def partial_fits(data, batch):
+    """IncrementalPCA fed in batches."""
+    pca = IncrementalPCA(n_components=1)
+    for start in range(0, len(data) - batch + 1, batch):
+        pca.partial_fit(data[start : start + batch])
+
+
+def alternatives(n, repetitions):
+    """Seconds per row of other tools; none of them is private or gives a region."""
+    rng = np.random.default_rng(0)
+    sphere, plane = data_about(Geometry(Hypersphere(2), [0, 0, 1.0]), n), Hyperboloid(2)
+    points = data_about(Geometry(plane, [1.0, 0, 0]), n)
+    X = rng.normal(size=(n, 4))
+    tasks = {
+        "numpy loop, S2 mean direction with noise": lambda: numpy_loop(sphere, rng),
+        "geomstats exp/log loop, S2": lambda: exp_log_loop(Hypersphere(2), sphere),
+        "geomstats exp/log loop, H2": lambda: exp_log_loop(plane, points),
+        "geomstats IncrementalFrechetMean, S2": lambda: IncrementalFrechetMean(Hypersphere(2)).fit(
+            sphere
+        ),
+        "scikit-learn IncrementalPCA, batches of 1": lambda: partial_fits(X, 1),
+        "scikit-learn IncrementalPCA, batches of 100": lambda: partial_fits(X, 100),
+    }
+    return {name: median_time(task, repetitions) / n for name, task in tasks.items()}
+
+
+def fit_rows(sizes):
+    """Seconds and peak megabytes of `PrivatePCA.fit` beside its data, by number of rows."""
+    rows = []
+    for n in sizes:
+        X = np.random.default_rng(0).normal(size=(n, 10)) * np.linspace(1.0, 0.2, 10)
+        pca = PrivatePCA(norm_bound=4.0, epsilon=4.0, initial_point=np.eye(10)[0], random_state=0)
+        seconds = median_time(lambda pca=pca, X=X: pca.fit(X), 3)
+        tracemalloc.start()
+        pca.fit(X)
+        rows.append((n, seconds, tracemalloc.get_traced_memory()[1] / 1e6))
+        tracemalloc.stop()
+    return rows
+
+
+def main(arguments=None):
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="tiny sizes and one case")
+    parser.add_argument("--only", metavar="TEXT", default="", help="cases whose name has this")
+    options = parser.parse_args(arguments)
+    quick = options.quick
+    warnings.simplefilter("ignore")
+    n, n_slow, repetitions = (200, 20, 1) if quick else (50_000, 300, 7)
+    print(
+        f"Python {platform.python_version()}, numpy {np.__version__}, numba {numba.__version__}, "
+        f"geomstats {geomstats.__version__}, scikit-learn {sklearn.__version__}, "
+        f"{platform.machine()}\n"
+    )
+    print(
+        "| space and loss | mechanism | compiled, ns | normals, ns | ratio "
+        "| geomstats, ns | times faster | first call, s |"
+    )
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    chosen = {name: case for name, case in cases().items() if options.only in name}
+    for name, case in list(chosen.items())[: 1 if quick else None]:
+        for mechanism in MECHANISMS[:2] if quick else MECHANISMS:
+            compiled, normals, slow, first = engine_rows(case, mechanism, n, n_slow, repetitions)
+            print(
+                f"| {name} | {mechanism} | {compiled * 1e9:.0f} | {normals * 1e9:.0f} "
+                f"| {compiled / normals:.1f} | {slow * 1e9:.0f} | {slow / compiled:.0f} "
+                f"| {first:.1f} |",
+                flush=True,
+            )
+    print("\n| instead | ns a row |\n| --- | ---: |")
+    for name, seconds in alternatives(100 if quick else 3000, min(repetitions, 3)).items():
+        print(f"| {name} | {seconds * 1e9:.0f} |", flush=True)
+    print("\n| PrivatePCA.fit, rows of 10 | seconds | peak beside the data, MB |")
+    print("| ---: | ---: | ---: |")
+    for rows, seconds, megabytes in fit_rows((1000,) if quick else (100_000, 1_000_000)):
+        print(f"| {rows} | {seconds:.2f} | {megabytes:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Many data at once: checked and clipped by closed forms where these are sure of themselves.
+
+`Loss.check_data` and `Loss.clip` say what is done to a datum. Through geomstats that costs more
+than everything else a participant does, so losses of the distance go through compiled loops, and
+only the rows that a loop is not sure of take the long way.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import assign, scale
+from geomstats_ldp.losses.base import finite_array
+from geomstats_ldp.losses.radial import RadialLoss
+
+#: Distances this far below the injectivity radius, and no larger, are left to the closed forms.
+_MARGIN, _FARTHEST = 1e-3, 30.0
+
+
+def check_rows(loss, geometry, rows, twin=None):
+    """Return rows, shape [n, *data_shape], as floats, or raise ValueError as `Loss.check_data`.
+
+    Parameters
+    ----------
+    loss : Loss
+    geometry : Geometry
+    rows : array-like
+    twin : NamedTuple, optional
+        Twin of the geometry, for compiled loops.
+    """
+    if twin is None or not _clips_to_ball(loss):
+        rows = loss.check_data(geometry, rows)
+    else:
+        rows = finite_array(rows, loss.data_shape(geometry), "datum")
+    if rows.ndim != 1 + len(loss.data_shape(geometry)):
+        shape = str(loss.data_shape(geometry))[1:-1].rstrip(",")
+        raise ValueError(f"data must have shape (n, {shape}); got {rows.shape}")
+    if twin is not None and _clips_to_ball(loss):
+        sure = np.empty(len(rows), dtype=np.bool_)
+        _compiled_settled_rows(twin, rows, np.empty(geometry.shape), sure)
+        if not sure.all():
+            loss.check_data(geometry, rows[~sure])
+    return rows
+
+
+def clip_rows(loss, geometry, rows, twin=None):
+    """Clip checked rows to the public bounds as `Loss.clip` does; see `check_rows`."""
+    if twin is None or not _clips_to_ball(loss):
+        return np.ascontiguousarray(loss.clip(geometry, rows), dtype=float)
+    out, sure = np.empty(rows.shape), np.empty(len(rows), dtype=np.bool_)
+    limit = min(geometry.guard.injectivity_radius - _MARGIN, _FARTHEST)
+    scratch = np.empty((2, *geometry.shape))
+    center = np.array(loss.center)
+    _compiled_clipped_rows(twin, center, loss.data_radius, limit, rows, scratch, out, sure)
+    if not sure.all():
+        out[~sure] = loss.clip(geometry, rows[~sure])
+    return out
+
+
+def _clips_to_ball(loss):
+    """Whether the data are points in a ball; a subclass may have ideas of its own."""
+    if not isinstance(loss, RadialLoss):
+        return False
+    return all(
+        getattr(type(loss), name) is getattr(RadialLoss, name) for name in ("clip", "check_data")
+    )
+
+
+def settled_rows(geometry, rows, point, sure):
+    """Note which rows lie on the manifold for certain; `point` is scratch."""
+    for i in range(rows.shape[0]):
+        sure[i] = dispatch.settle(geometry, rows[i], point)
+
+
+def clipped_rows(geometry, center, radius, limit, rows, scratch, out, sure):
+    """Project rows to the ball, and note which were at a distance that leaves no doubt."""
+    point, tangent = scratch[0], scratch[1]
+    for i in range(rows.shape[0]):
+        sure[i] = dispatch.settle(geometry, rows[i], out[i])
+        if not sure[i]:
+            continue
+        distance = dispatch.dist(geometry, center, out[i])
+        if distance <= radius:
+            continue
+        sure[i] = distance < limit
+        if sure[i]:
+            dispatch.log(geometry, out[i], center, tangent)
+            scale(radius / distance, tangent)
+            dispatch.exp(geometry, tangent, center, point)
+            assign(point, out[i])
+
+
+_compiled_settled_rows = cached_njit(settled_rows, allocates=False)
+_compiled_clipped_rows = cached_njit(clipped_rows, allocates=False)
