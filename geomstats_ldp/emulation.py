@@ -160,11 +160,7 @@ class _Run:
 
     def check(self, rows):
         """Return converted rows, or raise ValueError."""
-        rows = check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
-        shape = self._loss.data_shape(self._geometry)
-        if rows.shape[1:] != shape:
-            raise ValueError(f"data must have shape (n, {str(shape)[1:-1]}); got {rows.shape}")
-        return rows
+        return check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, and let the server adopt the outcome."""
