@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import (
@@ -363,3 +364,12 @@ def test_one_by_one_matrices_are_positive_numbers(metric):
         )
         np.testing.assert_allclose(geometry.lower(geometry.lift([0.7], point), point), [0.7])
     np.testing.assert_array_equal(geometry.check_points(points), points)
+
+
+def test_log_euclidean_frame_is_that_of_the_matrix_logarithm_at_every_reference():
+    space = space_from_spec({"name": "SPDLogEuclidean", "n": 2})
+    reference, point = np.array([[2.0, 0.7], [0.7, 1.0]]), np.array([[1.3, -0.4], [-0.4, 0.9]])
+    geometry = Geometry(space, reference)
+    coords = geometry.lower(geometry.log(point, reference), reference)
+    gap = scipy.linalg.logm(point) - scipy.linalg.logm(reference)
+    np.testing.assert_allclose(coords, [gap[0, 0], np.sqrt(2) * gap[0, 1], gap[1, 1]], atol=1e-12)

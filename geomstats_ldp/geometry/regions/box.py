@@ -82,7 +82,7 @@ def log_box(center, half_widths, holds_queries=False):
     half_widths : array-like, shape [dim]
         In coordinates of the public frame: the axes of Euclidean space; for SPD matrices with the
         log-Euclidean metric the entries of the matrix logarithm, those off the diagonal times
-        the square root of two, where the frame is given at the identity.
+        the square root of two.
     holds_queries : bool
         Keep iterates a query radius inside, so that the box holds the queries as well.
 

@@ -41,6 +41,15 @@ class GuardedSPDLogEuclidean(GuardedSPD):
     metric_class = SPDLogEuclideanMetric
     curvature = (0.0, 0.0)
 
+    def basis_at(self, reference):
+        """Basis that has, wherever it is, the entries of the matrix logarithm as coordinates.
+
+        Transport does not depend on the path, so this is the frame given at the identity; entries
+        off the diagonal are those of the logarithm times the square root of two.
+        """
+        identity = self.origin()
+        return self.transport(super().basis_at(identity), identity, reference)
+
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
         twin = SPDLogEuclideanTwin(np.zeros_like(basis), np.zeros((6, *self.shape)))
