@@ -9,11 +9,11 @@ from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
-import pandas as pd
 
 from geomstats_ldp.serialization import write_atomically
 from geomstats_ldp.studies.page import results_page
 from geomstats_ldp.studies.report import study_figures
+from geomstats_ldp.studies.storage import read_table
 
 HOME = Path(__file__).parent
 
@@ -37,7 +37,7 @@ def main(argv=None, home=HOME):
 
 def read_summary(home=HOME):
     """The published summary."""
-    return pd.read_csv(home / "summary.csv", float_precision="round_trip")
+    return read_table(home / "summary.csv")
 
 
 def page(home=HOME):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import warnings
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,14 @@ from geomstats_ldp.serialization import write_atomically
 from geomstats_ldp.studies.methods import Cell
 
 _MARK = "# sha256 "
+
+
+def read_table(source):
+    """Read a CSV file to the last bit."""
+    with warnings.catch_warnings():
+        # Newer pandas do so by default and warn of the option, older ones do not.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return pd.read_csv(source, float_precision="round_trip")
 
 
 class StudyFolder:
@@ -86,7 +95,7 @@ class StudyFolder:
         file = self.file(cell)
         head, _, body = file.read_bytes().partition(b"\n")
         whole = head.decode(errors="replace") == _MARK + hashlib.sha256(body).hexdigest()
-        rows = pd.read_csv(io.BytesIO(body), float_precision="round_trip") if whole else ()
+        rows = read_table(io.BytesIO(body)) if whole else ()
         if len(rows) != self.n_rows:
             raise StudyFileError(
                 f"{file} is damaged: its content does not match its checksum or has not "

@@ -129,12 +129,14 @@ def test_noise_is_calibrated_to_the_stated_bound(designs, name):
 
 @pytest.mark.parametrize("epsilon", [math.inf, 8.0, 4.0, 1.0])
 @pytest.mark.parametrize("name", CAPS)
-def test_baselines_have_the_gains_bounds_and_radii_of_the_paper(designs, name, epsilon, monkeypatch):
+def test_baselines_have_the_gains_bounds_and_radii_of_the_paper(
+    designs, name, epsilon, monkeypatch
+):
     seen = {}
 
     class Recorder:
         def __init__(self, kind):
-            self.kind = kind
+            self.kind, self.fits_ = kind, {}
 
         def __call__(self, protocol, *rules, **options):
             seen[self.kind] = (protocol, *rules)
@@ -142,8 +144,6 @@ def test_baselines_have_the_gains_bounds_and_radii_of_the_paper(designs, name, e
 
         def fit(self, data):
             return self
-
-        fits_ = {}
 
     monkeypatch.setattr(methods, "SameTrajectoryRegression", Recorder("trajectory"))
     monkeypatch.setattr(methods, "HalfSampleProbes", Recorder("half_sample"))
@@ -178,5 +178,5 @@ def test_default_tuning_takes_the_same_problem(designs):
 
 
 def test_unknown_tuning(designs):
-    with pytest.raises(ValueError, match="tuning must be one of .* got 'mine'"):
+    with pytest.raises(ValueError, match=r"tuning must be one of .* got 'mine'"):
         design_protocol(designs["A"], "gaussian", 8.0, 4000, tuning="mine")
