@@ -10,12 +10,16 @@ from geomstats_ldp.cli import nhanes, study
 
 def main(argv=None):
     """Run the command line; return the exit status."""
-    arguments = _parser().parse_args(argv)
+    argv = sys.argv[1:] if argv is None else argv
+    arguments = _parser().parse_args(argv, argparse.Namespace(argv=argv))
     try:
         arguments.run(arguments)
     except (ValueError, OSError) as error:
         print(f"geomstats-ldp: error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("geomstats-ldp: stopped", file=sys.stderr)
+        return 130
     return 0
 
 

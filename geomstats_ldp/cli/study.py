@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
+import math
+import shlex
 from pathlib import Path
 
-from geomstats_ldp.cli.arguments import MECHANISMS, epsilon, number, repetitions
+from geomstats_ldp.cli.arguments import (
+    MECHANISMS,
+    epsilon,
+    jobs,
+    number,
+    repetitions,
+    sample_size,
+    seed,
+)
 
 _DESIGNS = ("A", "B", "C", "D", "E", "F")
 _METHODS = ("spr", "trajectory", "half_sample")
 _TUNINGS = ("paper", "default")
 _FULL = {
     "designs": _DESIGNS,
+    "epsilon": (math.inf, 8.0, 4.0, 2.0, 1.0),
     "mechanism": ("gaussian",),
     "method": _METHODS,
     "tuning": ("paper",),
     "n": (4000, 8000, 16000, 32000),
     "repetitions": 500,
 }
-_QUICK = _FULL | {"designs": ("A", "D", "F"), "n": (1000, 2000), "repetitions": 20}
+_QUICK = _FULL | {
+    "designs": ("A", "F"),
+    "epsilon": (8.0, 2.0),
+    "n": (1000, 2000),
+    "repetitions": 20,
+}
 
 
 def add_command(commands):
@@ -33,42 +48,66 @@ def add_command(commands):
         ),
     )
     parser.set_defaults(run=_run)
-    parser.add_argument("--designs", nargs="+", choices=_DESIGNS, metavar="A..F")
-    parser.add_argument("--epsilon", type=epsilon, nargs="+", metavar="EPS")
-    parser.add_argument("--mechanism", nargs="+", choices=MECHANISMS)
     parser.add_argument(
-        "--method", nargs="+", choices=_METHODS, help="symmetric pairs (spr) and its alternatives"
+        "--designs", nargs="+", choices=_DESIGNS, metavar="A..F", help="default: all six"
+    )
+    parser.add_argument(
+        "--epsilon",
+        type=epsilon,
+        nargs="+",
+        metavar="EPS",
+        help="privacy of each message (default: inf 8 4 2 1, the only ones with paper tuning)",
+    )
+    parser.add_argument(
+        "--mechanism",
+        nargs="+",
+        choices=MECHANISMS,
+        help="gaussian has delta = 1e-6, the others zero (default: gaussian)",
+    )
+    parser.add_argument(
+        "--method",
+        nargs="+",
+        choices=_METHODS,
+        help="symmetric pairs (spr) and its alternatives (default: all three)",
     )
     parser.add_argument(
         "--tuning",
         nargs="+",
         choices=_TUNINGS,
-        help="the paper's constants for each design, or the defaults for all",
+        help="the paper's constants for each design, or the defaults for all (default: paper)",
     )
-    parser.add_argument("--n", type=_sample_size, nargs="+", help="sample sizes of one stream")
-    parser.add_argument("--repetitions", type=repetitions, metavar="R")
-    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: all cores)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=Path("study-results"), metavar="DIR")
     parser.add_argument(
-        "--quick", action="store_true", help="three designs, small samples, 20 repetitions"
+        "--n",
+        type=sample_size,
+        nargs="+",
+        help="sample sizes at which one stream is read (default: 4000 8000 16000 32000)",
     )
-
-
-def _sample_size(text):
-    value = int(text)
-    if value < 200 or value % 2:
-        raise argparse.ArgumentTypeError(f"n must be even and at least 200; got {text}")
-    return value
+    parser.add_argument("--repetitions", type=repetitions, metavar="R", help="default: 500")
+    parser.add_argument("--jobs", type=jobs, default=-1, help="processes (default: all cores)")
+    parser.add_argument("--seed", type=seed, default=0, help="default: 0")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("study-results"),
+        metavar="DIR",
+        help="folder of the finished cells, tables and figures (default: study-results)",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a check of two minutes: "
+        f"designs {' '.join(_QUICK['designs'])}, epsilon {' '.join(map(number, _QUICK['epsilon']))}"
+        f", n {' '.join(map(str, _QUICK['n']))}, {_QUICK['repetitions']} repetitions",
+    )
 
 
 def _run(arguments):
     # Imported here, so that --help does not wait for geomstats.
     from joblib import parallel_config
 
-    from geomstats_ldp.studies.designs import EPSILONS
     from geomstats_ldp.studies.report import write_report
-    from geomstats_ldp.studies.runner import run_study, study_cells
+    from geomstats_ldp.studies.runner import open_study, run_study, study_cells
+    from geomstats_ldp.studies.summary import summarise
 
     chosen = {
         name: value if getattr(arguments, name) is None else getattr(arguments, name)
@@ -76,17 +115,19 @@ def _run(arguments):
     }
     cells = study_cells(
         chosen["designs"],
-        arguments.epsilon or EPSILONS,
+        chosen["epsilon"],
         chosen["mechanism"],
         chosen["method"],
         chosen["tuning"],
     )
+    store = open_study(
+        arguments.output, sorted(set(chosen["n"])), chosen["repetitions"], arguments.seed
+    )
+    command = shlex.join(["python", "-m", "geomstats_ldp", *arguments.argv])
     with parallel_config(n_jobs=arguments.jobs):
-        rows = run_study(
-            cells, sorted(set(chosen["n"])), chosen["repetitions"], arguments.seed, arguments.output
-        )
-    summary, files = write_report(rows, arguments.output)
-    _print(summary)
+        rows = run_study(cells, store, command=command)
+    _print(summarise(rows))
+    files = write_report(store)
     print("\nwrote " + ", ".join(str(file) for file in files))
 
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from geomstats_ldp.studies.designs import load_design
 
-#: One line style a privacy level, weakest privacy darkest, told apart in grey too.
-_STYLES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
+#: One dash pattern, marker and shade a curve, so that they are told apart in grey too.
+_DASHES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
 _MARKERS = "osD^v"
+
+#: Between the points of two curves: octaves of n, or steps between privacy levels.
+_SHIFT = 0.05
+
 _METHOD_NAMES = {
     "spr": "symmetric pairs",
     "trajectory": "same trajectory",
@@ -23,7 +29,7 @@ def plot_error_curves(summary):
     """Mean error against n, one panel a design, one curve a privacy level."""
     figure, panels = _panels(summary)
     for panel, rows in panels:
-        for style, (epsilon, curve) in zip(_levels(), _by_epsilon(rows)):
+        for style, (epsilon, curve) in zip(_styles(), _by_epsilon(rows)):
             panel.errorbar(
                 curve["n"],
                 curve["error"],
@@ -31,8 +37,8 @@ def plot_error_curves(summary):
                 label=_epsilon_label(epsilon),
                 **style,
             )
-        panel.set_yscale("log")
-        _label_n(panel, rows, "mean error")
+        _log_errors(panel)
+        _label_n(panel, rows)
     return _with_legend(figure, panels)
 
 
@@ -40,10 +46,13 @@ def plot_coverage_curves(summary, level=0.95):
     """Coverage against n, with the band of two Monte Carlo standard errors about the level."""
     figure, panels = _panels(summary)
     for panel, rows in panels:
-        _draw_band(panel, level, rows["repetitions"].min())
-        for style, (epsilon, curve) in zip(_levels(), _by_epsilon(rows)):
-            panel.plot(curve["n"], curve["coverage"], label=_epsilon_label(epsilon), **style)
-        _label_n(panel, rows, "coverage")
+        curves = list(_by_epsilon(rows))
+        for style, shift, (epsilon, curve) in zip(_styles(), _shifts(len(curves)), curves):
+            # The same factor at each n moves points apart on the logarithmic axis.
+            places = curve["n"] * 2**shift
+            panel.plot(places, curve["coverage"], label=_epsilon_label(epsilon), **style)
+        _coverages(panel, summary, level)
+        _label_n(panel, rows)
     return _with_legend(figure, panels)
 
 
@@ -61,16 +70,22 @@ def plot_methods(summary, value, level=0.95):
     figure, panels = _panels(summary)
     for panel, rows in panels:
         epsilons = list(dict.fromkeys(rows["epsilon"]))
-        if value == "coverage":
-            _draw_band(panel, level, rows["repetitions"].min())
-        for style, (method, curve) in zip(_levels(), rows.groupby("method", sort=False)):
-            places = [epsilons.index(epsilon) for epsilon in curve["epsilon"]]
-            panel.plot(places, curve[value], label=_METHOD_NAMES[method], **style)
+        curves = list(rows.groupby("method", sort=False))
+        for style, shift, (method, curve) in zip(_styles(), _shifts(len(curves)), curves):
+            places = [epsilons.index(epsilon) + shift for epsilon in curve["epsilon"]]
+            panel.errorbar(
+                places,
+                curve[value],
+                yerr=2 * curve["error_se"] if value == "error" else None,
+                label=_METHOD_NAMES[method],
+                **style,
+            )
         if value == "error":
-            panel.set_yscale("log")
+            _log_errors(panel)
+        else:
+            _coverages(panel, summary, level)
         panel.set_xticks(range(len(epsilons)), [_number(epsilon) for epsilon in epsilons])
         panel.set_xlabel(r"privacy level $\epsilon$")
-        panel.set_ylabel("mean error" if value == "error" else "coverage")
     return _with_legend(figure, panels)
 
 
@@ -92,36 +107,55 @@ def _panels(summary):
         extra.set_axis_off()
     panels = []
     for panel, (name, rows) in zip(axes.flat, groups):
-        panel.set_title(f"{name}: {load_design(name).title}", fontsize=9)
+        title = re.sub(r"(\w)\^(\d)", r"$\1^\2$", load_design(name).title)
+        panel.set_title(f"{name}: {title}", fontsize=9)
         panels.append((panel, rows))
     return figure, panels
 
 
-def _levels():
-    shades = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, len(_STYLES)))
+def _styles():
+    shades = plt.get_cmap("viridis")(np.linspace(0.0, 0.85, len(_DASHES)))
     return [
-        {"color": shade, "linestyle": style, "marker": marker, "markersize": 4, "linewidth": 1.3}
-        for shade, style, marker in zip(shades, _STYLES, _MARKERS)
+        {"color": shade, "linestyle": dashes, "marker": marker, "markersize": 4, "linewidth": 1.3}
+        for shade, dashes, marker in zip(shades, _DASHES, _MARKERS)
     ]
+
+
+def _shifts(n_curves):
+    """Small moves along the horizontal axis that keep the points of several curves apart."""
+    return _SHIFT * (np.arange(n_curves) - (n_curves - 1) / 2)
 
 
 def _by_epsilon(rows):
     return rows.groupby("epsilon", sort=False)
 
 
-def _draw_band(panel, level, repetitions):
-    half = 2 * math.sqrt(level * (1 - level) / repetitions)
+def _log_errors(panel):
+    panel.set_yscale("log")
+    panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    panel.tick_params(axis="y", labelsize=8)
+    panel.yaxis.set_minor_locator(NullLocator())
+    panel.set_ylabel("mean error")
+
+
+def _coverages(panel, summary, level):
+    """Axis of coverages, the same in all panels, with the Monte Carlo band of the level."""
+    half = 2 * math.sqrt(level * (1 - level) / summary["repetitions"].min())
     panel.axhspan(level - half, level + half, color="0.85", zorder=0)
     panel.axhline(level, color="0.5", linewidth=0.8, zorder=1)
+    lowest = min(summary["coverage"].min(), level - half)
+    panel.set_ylim(lowest - 0.05 * (1 - lowest), 1 + 0.05 * (1 - lowest))
+    panel.tick_params(axis="y", labelsize=8)
+    panel.set_ylabel("coverage")
 
 
-def _label_n(panel, rows, name):
+def _label_n(panel, rows):
     ticks = sorted(set(rows["n"]))
     panel.set_xscale("log")
     panel.set_xticks(ticks, [f"{n:,}" for n in ticks], fontsize=8)
-    panel.minorticks_off()
+    panel.xaxis.set_minor_locator(NullLocator())
     panel.set_xlabel("participants n")
-    panel.set_ylabel(name)
 
 
 def _with_legend(figure, panels):

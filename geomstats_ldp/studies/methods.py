@@ -71,9 +71,33 @@ class Cell:
 
     @property
     def key(self):
-        """Name of the cell, fit for a file."""
-        epsilon = "inf" if math.isinf(self.epsilon) else f"{self.epsilon:g}"
+        """Name of the cell, fit for a file; equal for equal cells only."""
+        epsilon = repr(float(self.epsilon)).removesuffix(".0")
         return f"{self.design}-{self.mechanism}-{epsilon}-{self.method}-{self.tuning}"
+
+    @classmethod
+    def from_key(cls, key):
+        """Cell of a name; ValueError if it is none."""
+        # The epsilon in the middle may have a minus sign of its own.
+        design, mechanism, rest = key.split("-", 2)
+        epsilon, method, tuning = rest.rsplit("-", 2)
+        return cls(design, mechanism, float(epsilon), method, tuning)
+
+    @property
+    def is_private(self):
+        """Whether messages are randomised."""
+        return math.isfinite(self.epsilon)
+
+    @property
+    def place(self):
+        """Sorts cells in the order of a table, least privacy first."""
+        names = [
+            MECHANISMS.index(self.mechanism),
+            METHODS.index(self.method),
+            TUNINGS.index(self.tuning),
+            DESIGNS.index(self.design),
+        ]
+        return *names, -self.epsilon
 
 
 def repetition_seeds(seed, design, repetition):

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 
 from geomstats_ldp.serialization import write_atomically
 from geomstats_ldp.studies.figures import plot_coverage_curves, plot_error_curves, plot_methods
+from geomstats_ldp.studies.runner import read_cells
 from geomstats_ldp.studies.summary import (
     beside_paper,
     compare_methods,
@@ -35,21 +36,21 @@ _PAPER_DIGITS = {
 }
 
 
-def write_report(rows, folder):
+def write_report(store):
     """Write ``results.csv``, ``summary.csv``, ``tables.md`` and the figures of a study.
+
+    They hold all finished cells of the folder, whatever command ran them.
 
     Parameters
     ----------
-    rows : DataFrame
-        As `run_study` returns them.
-    folder : Path
+    store : StudyFolder
 
     Returns
     -------
-    summary : DataFrame
     files : list of Path
     """
-    summary = summarise(rows)
+    rows = read_cells(store, store.finished())
+    folder, summary = store.path, summarise(rows)
     files = [folder / name for name in ("results.csv", "summary.csv", "tables.md")]
     texts = (rows.to_csv(index=False), summary.to_csv(index=False), study_tables(summary))
     for file, text in zip(files, texts):
@@ -58,7 +59,7 @@ def write_report(rows, folder):
         files.append(folder / f"{name}.png")
         write_atomically(files[-1], lambda target, figure=figure: figure.savefig(target, dpi=130))
         plt.close(figure)
-    return summary, files
+    return files
 
 
 def study_tables(summary):

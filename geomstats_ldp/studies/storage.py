@@ -5,14 +5,24 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import warnings
 from pathlib import Path
 
 import pandas as pd
 
 from geomstats_ldp.exceptions import StudyFileError
 from geomstats_ldp.serialization import write_atomically
+from geomstats_ldp.studies.methods import Cell
 
 _MARK = "# sha256 "
+
+
+def read_table(source):
+    """Read a CSV file to the last bit."""
+    with warnings.catch_warnings():
+        # Newer pandas do so by default and warn of the option, older ones do not.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return pd.read_csv(source, float_precision="round_trip")
 
 
 class StudyFolder:
@@ -23,7 +33,8 @@ class StudyFolder:
     path : path-like
         Made if it is not there.
     settings : dict
-        What the rows depend on beside their cell; plain JSON values.
+        What the rows depend on beside their cell; plain JSON values. With "checkpoints" and
+        "repetitions", which say how many rows a cell has.
 
     Raises
     ------
@@ -34,6 +45,8 @@ class StudyFolder:
     def __init__(self, path, settings):
         self.path = Path(path)
         self.cells = self.path / "cells"
+        self.settings = settings
+        self.n_rows = settings["repetitions"] * len(settings["checkpoints"])
         self.cells.mkdir(parents=True, exist_ok=True)
         self._check_settings(settings)
 
@@ -63,14 +76,12 @@ class StudyFolder:
         head = f"{_MARK}{hashlib.sha256(body).hexdigest()}\n".encode()
         write_atomically(self.file(cell), lambda target: target.write(head + body))
 
-    def read(self, cell, n_rows):
+    def read(self, cell):
         """Rows of a finished cell.
 
         Parameters
         ----------
         cell : Cell
-        n_rows : int
-            How many there have to be.
 
         Returns
         -------
@@ -84,13 +95,48 @@ class StudyFolder:
         file = self.file(cell)
         head, _, body = file.read_bytes().partition(b"\n")
         whole = head.decode(errors="replace") == _MARK + hashlib.sha256(body).hexdigest()
-        rows = pd.read_csv(io.BytesIO(body), float_precision="round_trip") if whole else ()
-        if len(rows) != n_rows:
+        rows = read_table(io.BytesIO(body)) if whole else ()
+        if len(rows) != self.n_rows:
             raise StudyFileError(
-                f"{file} is damaged: its content does not match its checksum or has not {n_rows} "
-                "rows. Delete it to run that cell again"
+                f"{file} is damaged: its content does not match its checksum or has not "
+                f"{self.n_rows} rows. Delete it to run that cell again"
             )
         return rows
+
+    def finished(self):
+        """All finished cells, whatever command ran them, in the order of a table.
+
+        Raises
+        ------
+        StudyFileError
+            If a file has the name of no cell.
+        """
+        cells = []
+        for file in self.cells.glob("*.csv"):
+            try:
+                cells.append(Cell.from_key(file.stem))
+            except ValueError as error:
+                raise StudyFileError(f"{file} has the name of no cell; remove it") from error
+        return sorted(cells, key=lambda cell: cell.place)
+
+    def runs(self):
+        """Records of the runs that filled the folder, oldest first.
+
+        Raises
+        ------
+        StudyFileError
+            If the file is damaged.
+        """
+        file = self.path / "runs.json"
+        try:
+            return json.loads(file.read_text()) if file.exists() else []
+        except ValueError as error:
+            raise StudyFileError(f"{file} is damaged: {error}. Delete it to continue") from error
+
+    def write_runs(self, records):
+        """Write the records of all runs."""
+        text = json.dumps(records, indent=2) + "\n"
+        write_atomically(self.path / "runs.json", lambda target: target.write(text.encode()))
 
 
 def _one_line(text):
