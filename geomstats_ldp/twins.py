@@ -10,6 +10,10 @@ from __future__ import annotations
 from numba import types
 from numba.extending import overload
 
+#: Kernels, and whether they are small, by operation and class of twin.
+_KERNELS = {}
+_SMALL = {"forceinline": True}
+
 
 def twin_class(numba_type):
     """Class of the NamedTuple that a numba type stands for, or None."""
@@ -36,7 +40,33 @@ def compile_for_twin(operation, twin, kernel, is_small=True):
     """
     if "<locals>" in kernel.__qualname__:
         raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")
+    if (operation, None) in _KERNELS:
+        _KERNELS[operation, twin] = kernel, is_small
+        return
 
-    @overload(operation, strict=False, jit_options={"forceinline": True} if is_small else {})
+    @overload(operation, strict=False, jit_options=_SMALL if is_small else {})
     def choose(first, *rest):
         return kernel if twin_class(first) is twin else None
+
+
+def compile_by_default(operation, composed):
+    """Let compiled calls of `operation` run `composed`, unless `compile_for_twin` says otherwise.
+
+    Parameters
+    ----------
+    operation : function
+        As for `compile_for_twin`, which may be used on it afterwards.
+    composed : function
+        Jitable function at module level that does the same by other operations.
+    """
+    _KERNELS[operation, None] = composed, True
+    for small in (True, False):
+        _choose_of_size(operation, small)
+
+
+def _choose_of_size(operation, small):
+    @overload(operation, strict=False, jit_options=_SMALL if small else {})
+    def choose(first, *rest):
+        default = _KERNELS[operation, None]
+        kernel, is_small = _KERNELS.get((operation, twin_class(first)), default)
+        return kernel if is_small == small else None

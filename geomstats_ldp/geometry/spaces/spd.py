@@ -111,6 +111,18 @@ def settle(point, factor, out):
 
 
 @register_jitable
+def settle_2x2(point, out):
+    """Write the symmetric part of a 2 x 2 matrix to out, as `settle` does."""
+    largest = max(abs(point[0, 0]), abs(point[1, 1]), abs(point[0, 1]), abs(point[1, 0]))
+    copy(point, out)
+    symmetrise(out)
+    a, b, c = out[0, 0], out[0, 1], out[1, 1]
+    is_symmetric = abs(point[0, 1] - point[1, 0]) <= SURELY_ON * largest
+    smallest = SURELY_ON * largest
+    return is_symmetric and a > smallest and c - b / a * b > smallest
+
+
+@register_jitable
 def to_tangent(twin, vector, base_point, out):
     """Symmetric part, for the compiled engine."""
     copy(vector, out)

@@ -15,6 +15,7 @@ from geomstats.geometry.spd_matrices import SPDAffineMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces import spd_affine_2x2
 from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
@@ -43,6 +44,8 @@ class GuardedSPDAffine(GuardedSPD):
 
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
+        if self.shape == (2, 2):
+            return spd_affine_2x2.make_twin(reference, basis)
         factor = np.linalg.cholesky(reference)
         inverse = np.linalg.inv(factor)
         frame = np.ascontiguousarray(inverse @ basis @ inverse.T)
@@ -105,25 +108,8 @@ def _log_value(value, close):
 
 @register_jitable
 def _roots(twin, factor, base_point, point, root, inverse):
-    """Write M^(1/2) and M^(-1/2) for M = L^-1 Y L^-T; overwrites `twin.work[1:4]`.
-
-    For 2 x 2, M^(1/2) = (M + s) / sqrt(tr M + 2 s) with s = sqrt(det M), by Cayley and Hamilton.
-    """
+    """Write M^(1/2) and M^(-1/2) for M = L^-1 Y L^-T; overwrites `twin.work[1:4]`."""
     spectrum, vectors, scratch = twin.work[1], twin.work[2], twin.work[3]
-    if root.shape[0] == 2:
-        whiten(factor, point, spectrum)
-        # det M as a product of pivots, which does not cancel
-        cholesky(spectrum, vectors)
-        shift = vectors[0, 0] * vectors[1, 1]
-        scale = 1.0 / math.sqrt(spectrum[0, 0] + spectrum[1, 1] + 2.0 * shift)
-        root[0, 0], root[1, 1] = scale * (spectrum[0, 0] + shift), scale * (spectrum[1, 1] + shift)
-        root[0, 1] = scale * spectrum[0, 1]
-        root[1, 0] = root[0, 1]
-        # det M^(1/2) = s
-        inverse[0, 0], inverse[1, 1] = root[1, 1] / shift, root[0, 0] / shift
-        inverse[0, 1] = -root[0, 1] / shift
-        inverse[1, 0] = inverse[0, 1]
-        return
     close = _relative_spectrum(factor, base_point, point, scratch, spectrum, vectors)
     n = root.shape[0]
     for i in range(n):
@@ -230,6 +216,11 @@ def _lower(twin, tangent_vec, point, out):
 
 
 @register_jitable
+def _dim(twin):
+    return twin.frame.shape[0]
+
+
+@register_jitable
 def _settle(twin, point, out):
     return settle(point, twin.work[0], out)
 
@@ -244,5 +235,6 @@ for _operation, _kernel in (
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
+    (dispatch.dim, _dim),
 ):
     compile_for_twin(_operation, SPDAffineTwin, _kernel, is_small=False)

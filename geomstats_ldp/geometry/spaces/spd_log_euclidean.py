@@ -17,6 +17,7 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces import spd_log_euclidean_2x2
 from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     combine,
@@ -43,6 +44,8 @@ class GuardedSPDLogEuclidean(GuardedSPD):
 
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
+        if self.shape == (2, 2):
+            return spd_log_euclidean_2x2.make_twin(reference, basis)
         twin = SPDLogEuclideanTwin(np.zeros_like(basis), np.zeros((6, *self.shape)))
         for vector, image in zip(basis, twin.frame):
             _to_logarithms(twin, vector, reference, image)
@@ -203,6 +206,11 @@ def _lower(twin, tangent_vec, point, out):
 
 
 @register_jitable
+def _dim(twin):
+    return twin.frame.shape[0]
+
+
+@register_jitable
 def _settle(twin, point, out):
     return settle(point, twin.work[0], out)
 
@@ -217,5 +225,6 @@ for _operation, _kernel in (
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
+    (dispatch.dim, _dim),
 ):
     compile_for_twin(_operation, SPDLogEuclideanTwin, _kernel, is_small=False)
