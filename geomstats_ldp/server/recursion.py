@@ -100,7 +100,7 @@ def make_scratch(shape, dim, pairs_per_round):
     )
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def open_round(geometry, schedule, state, scratch, n_pairs):
     """Write the 2 * n_pairs queries of the next round to ``scratch.queries`` (pair queries)."""
     n_directions = schedule.directions.shape[0]
@@ -121,7 +121,7 @@ def open_round(geometry, schedule, state, scratch, n_pairs):
         )
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     """Take the answers to the open queries: regression sums, update and average."""
     n_directions, base = schedule.directions.shape[0], state.iterate
@@ -160,7 +160,7 @@ def close_single(geometry, region, schedule, state, scratch, message):
     _update(geometry, region, schedule, state, scratch, average, 1)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _update(geometry, region, schedule, state, scratch, average, n_answers):
     """Capped gradient step, projection and intrinsic running average (pair update)."""
     state.counts[N_PARTICIPANTS] += n_answers

@@ -175,7 +175,7 @@ def call(kernel, twin, *arguments, shape):
 def test_eigenvalues_and_vectors(matrix):
     matrix = np.array(matrix)
     spectrum, vectors = matrix.copy(), np.empty_like(matrix)
-    symmetric_matrices.eigen(spectrum, vectors)
+    symmetric_matrices.eigen((), spectrum, vectors)
     size, scale = len(matrix), np.abs(matrix).max()
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(size), atol=3e-15)
     back = (vectors * np.diag(spectrum)) @ vectors.T
@@ -191,7 +191,7 @@ def test_small_eigenvalues_of_graded_matrices_keep_their_digits():
         scales, scales
     )
     spectrum, vectors = matrix.copy(), np.empty((3, 3))
-    symmetric_matrices.eigen(spectrum, vectors)
+    symmetric_matrices.eigen((), spectrum, vectors)
     with mpmath.workdps(60):
         expected = sorted(float(value) for value in mpmath.eigsy(exact(matrix))[0])
     np.testing.assert_allclose(np.sort(np.diag(spectrum)), expected, rtol=1e-14)

@@ -1,10 +1,11 @@
 r"""The affine-invariant metric on 2 x 2 matrices, in closed form.
 
-The public frame at X comes with a root :math:`R_X = F M^{1/2}` of X, where F is the Cholesky factor of
-the reference and :math:`M = F^{-1} X F^{-T}`: with it :math:`X = R_X R_X^T`, the vector of
-coordinates U is :math:`R_X U R_X^T`, and the geodesic along it :math:`R_X \exp(tU) R_X^T`. Parallel
-transport from X to Y turns coordinates by the rotation in the polar decomposition of
-:math:`R_X^{-1} R_Y`, so that nothing but `symmetric_2x2` is needed.
+The public frame at X comes with a root :math:`R_X = F M^{1/2}` of X, where F is the Cholesky
+factor of the reference and :math:`M = F^{-1} X F^{-T}`. With it :math:`X = R_X R_X^T`, the vector
+of coordinates U is :math:`R_X U R_X^T`, and the geodesic along it :math:`R_X \exp(tU) R_X^T`.
+Parallel transport from X to Y turns coordinates by the rotation in the polar decomposition of
+:math:`R_X^{-1} R_Y`, so that nothing but `symmetric_2x2` is needed. Arguments named ``out`` are
+overwritten and must not share memory with the inputs.
 """
 
 from __future__ import annotations

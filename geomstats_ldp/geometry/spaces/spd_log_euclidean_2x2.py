@@ -1,9 +1,10 @@
 r"""The log-Euclidean metric on 2 x 2 matrices, in closed form.
 
-The same as `spd_log_euclidean`, by `symmetric_2x2` instead of eigenvectors. With mean m, deviator p
-and r = |p| of a point X, L = log X has the mean :math:`\tfrac12 \log\det X` and the deviator
-G p, where G is the divided difference of log. Along p a differential acts on the mean and the length
-of the deviator as the matrix :math:`[[m, -r], [-r, m]] / \det X`, across p as G.
+The same as `spd_log_euclidean`, by `symmetric_2x2` instead of eigenvectors. With mean m, deviator
+p and r = |p| of a point X, log X has the mean :math:`\tfrac12 \log\det X` and the deviator G p,
+where G is the divided difference of log. Along p its differential acts on the mean and the length
+of the deviator as the matrix :math:`[[m, -r], [-r, m]] / \det X`, across p as G. Arguments named
+``out`` are overwritten and must not share memory with the inputs.
 """
 
 from __future__ import annotations
