@@ -12,7 +12,6 @@ from numba.extending import overload
 
 #: Kernels, and whether they are small, by operation and class of twin.
 _KERNELS = {}
-_SMALL = {"forceinline": True}
 
 
 def twin_class(numba_type):
@@ -36,7 +35,9 @@ def compile_for_twin(operation, twin, kernel, is_small=True):
         code by module, name, argument types and a counter that starts anew in each process: of
         two closures with one name, compiled code could get the wrong one from the disk cache.
     is_small : bool, default=True
-        Whether a call would cost more than what the kernel does, so that it is always inlined.
+        Whether a call would cost more than what the kernel does, so that it is always inlined,
+        with all that it calls. Unless it is said here, numba takes that over from the caller, and
+        a large kernel would be compiled again wherever it is used.
     """
     if "<locals>" in kernel.__qualname__:
         raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")
@@ -44,7 +45,7 @@ def compile_for_twin(operation, twin, kernel, is_small=True):
         _KERNELS[operation, twin] = kernel, is_small
         return
 
-    @overload(operation, strict=False, jit_options=_SMALL if is_small else {})
+    @overload(operation, strict=False, jit_options={"forceinline": is_small})
     def choose(first, *rest):
         return kernel if twin_class(first) is twin else None
 
@@ -65,7 +66,7 @@ def compile_by_default(operation, composed):
 
 
 def _choose_of_size(operation, small):
-    @overload(operation, strict=False, jit_options=_SMALL if small else {})
+    @overload(operation, strict=False, jit_options={"forceinline": small})
     def choose(first, *rest):
         default = _KERNELS[operation, None]
         kernel, is_small = _KERNELS.get((operation, twin_class(first)), default)
