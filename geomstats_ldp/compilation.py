@@ -15,9 +15,9 @@ import hashlib
 import re
 import warnings
 from pathlib import Path
+from types import FunctionType
 
 from numba import njit
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import LDPWarning
 
@@ -91,12 +91,10 @@ def cached_njit(function, allocates=True):
         of small vectors, and numba refuses to compile an allocation anywhere inside. A division by
         zero then gives inf or NaN, as in numpy, instead of an exception.
     """
-    register_jitable(function)
     options = {} if allocates else {"_nrt": False, "error_model": "numpy"}
-
-    def entry(*args):
-        return function(*args)
-
+    # Not a function that calls it, for which everything would be optimised once more.
+    entry = FunctionType(function.__code__, function.__globals__, function.__name__)
+    entry.__module__ = function.__module__
     # Numba names its cache files, and links machine code, by this.
     entry.__qualname__ = f"{function.__module__}.{function.__qualname__}.{_DIGEST[:16]}"
     try:

@@ -7,7 +7,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ForeignMessageError
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.losses import loss_from_spec, score_into
+from geomstats_ldp.losses import loss_from_spec, score_coords
 from geomstats_ldp.mechanisms import make_streams, release_into
 from geomstats_ldp.protocol import Message
 
@@ -98,8 +98,7 @@ def respond_into(geometry, loss, mechanism, query, datum, variates, scratch, out
     This is Proposition (lift) of the paper: B_q R(B_q^{-1} g(q)). Runs in both engines.
     """
     vector, coords = scratch
-    dim = coords.shape[1] - 1
-    score_into(loss, geometry, query, datum, vector)
-    dispatch.lower(geometry, vector, query, coords[0, :dim])
+    dim = dispatch.dim(geometry)
+    score_coords(loss, geometry, query, datum, vector, coords[0, :dim])
     release_into(mechanism, coords[0, :dim], variates, coords[1], coords[2, :dim])
     dispatch.lift(geometry, coords[2, :dim], query, out)

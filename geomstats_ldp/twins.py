@@ -10,6 +10,9 @@ from __future__ import annotations
 from numba import types
 from numba.extending import overload
 
+#: Kernels, and whether they are small, by operation and class of twin.
+_KERNELS = {}
+
 
 def twin_class(numba_type):
     """Class of the NamedTuple that a numba type stands for, or None."""
@@ -32,11 +35,39 @@ def compile_for_twin(operation, twin, kernel, is_small=True):
         code by module, name, argument types and a counter that starts anew in each process: of
         two closures with one name, compiled code could get the wrong one from the disk cache.
     is_small : bool, default=True
-        Whether a call would cost more than what the kernel does, so that it is always inlined.
+        Whether a call would cost more than what the kernel does, so that it is always inlined,
+        with all that it calls. Unless it is said here, numba takes that over from the caller, and
+        a large kernel would be compiled again wherever it is used.
     """
     if "<locals>" in kernel.__qualname__:
         raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")
+    if (operation, None) in _KERNELS:
+        _KERNELS[operation, twin] = kernel, is_small
+        return
 
-    @overload(operation, strict=False, jit_options={"forceinline": True} if is_small else {})
+    @overload(operation, strict=False, jit_options={"forceinline": is_small})
     def choose(first, *rest):
         return kernel if twin_class(first) is twin else None
+
+
+def compile_by_default(operation, composed):
+    """Let compiled calls of `operation` run `composed`, unless `compile_for_twin` says otherwise.
+
+    Parameters
+    ----------
+    operation : function
+        As for `compile_for_twin`, which may be used on it afterwards.
+    composed : function
+        Jitable function at module level that does the same by other operations.
+    """
+    _KERNELS[operation, None] = composed, True
+    for small in (True, False):
+        _choose_of_size(operation, small)
+
+
+def _choose_of_size(operation, small):
+    @overload(operation, strict=False, jit_options={"forceinline": small})
+    def choose(first, *rest):
+        default = _KERNELS[operation, None]
+        kernel, is_small = _KERNELS.get((operation, twin_class(first)), default)
+        return kernel if is_small == small else None

@@ -68,14 +68,14 @@ def answer_probes(
     data,
     variates,
     message,
+    queries,
+    displacements,
 ):
     """Let each row of `data` answer one probe about the estimate of a checkpoint.
 
-    Row 0 takes probe number `first`. Runs in both engines.
+    Row 0 takes probe number `first`. Runs in both engines; what follows `variates` is scratch.
     """
     anchor, n_directions = checkpoints.estimates[checkpoint], directions.shape[0]
-    queries = np.empty((n_directions, *anchor.shape))
-    displacements = np.empty(directions.shape)
     open_probes(geometry, anchor, directions, radius, server, queries, displacements)
     for i in range(data.shape[0]):
         probe = (first + i) % n_directions
@@ -93,8 +93,8 @@ def answer_probes(
         )
 
 
-_compiled_answer_at_iterates = cached_njit(answer_at_iterates)
-_compiled_answer_probes = cached_njit(answer_probes)
+_compiled_answer_at_iterates = cached_njit(answer_at_iterates, allocates=False)
+_compiled_answer_probes = cached_njit(answer_probes, allocates=False)
 
 
 class BaselineRun:
@@ -129,6 +129,10 @@ class BaselineRun:
             participant_scratch(geometry),
         )
         self._message = np.empty(geometry.shape)
+        self._probes = (
+            np.empty((len(self._directions), *geometry.shape)),
+            np.empty(self._directions.shape),
+        )
         self.checkpoints = make_checkpoints(starts, stops, geometry.shape, geometry.dim)
         self._choose_engine(make_engine(engine, geometry))
 
@@ -194,6 +198,7 @@ class BaselineRun:
             rows[start:stop],
             variates[start:stop],
             self._message,
+            *self._probes,
         )
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.server.recursion import N_PARTICIPANTS, at_point, close_single
+from geomstats_ldp.geometry.elementwise import assign
+from geomstats_ldp.server.recursion import N_PARTICIPANTS, close_single
 
 
 class CentredSums(NamedTuple):
@@ -97,8 +98,7 @@ def displacement_into(geometry, query, anchor, vector, out):
     Messages are transported along that very geodesic, so that the slope at zero displacement is
     the Riemannian Hessian at the anchor.
     """
-    dispatch.log(geometry, query, anchor, vector)
-    dispatch.lower(geometry, vector, anchor, out)
+    dispatch.log_coords(geometry, query, anchor, vector, out)
 
 
 @register_jitable
@@ -109,17 +109,17 @@ def take_answer(geometry, region, schedule, state, scratch, checkpoints, message
     displacement, score = scratch.coords[0], scratch.coords[1]
     for c in range(n_checkpoints):
         if checkpoints.starts[c] == before:
-            checkpoints.anchors[c][...] = state.average
+            assign(state.average, checkpoints.anchors[c])
         if checkpoints.starts[c] <= before and before < checkpoints.stops[c]:
             anchor = checkpoints.anchors[c]
             displacement_into(geometry, state.iterate, anchor, scratch.vectors[0], displacement)
-            at_point(geometry, anchor, scratch, message, state.iterate, score)
+            dispatch.carry(geometry, message, state.iterate, anchor, scratch.vectors, score)
             add_row(checkpoints.sums, c, displacement, score)
     close_single(geometry, region, schedule, state, scratch, message)
     for c in range(n_checkpoints):
         if checkpoints.stops[c] == before + 1:
-            checkpoints.estimates[c][...] = state.average
-            checkpoints.counts[c][...] = state.counts
+            assign(state.average, checkpoints.estimates[c])
+            assign(state.counts, checkpoints.counts[c])
 
 
 @register_jitable
@@ -138,8 +138,7 @@ def open_probes(geometry, anchor, directions, radius, scratch, queries, displace
     for probe in range(directions.shape[0]):
         for i in range(offset.shape[0]):
             offset[i] = radius * directions[probe, i]
-        dispatch.lift(geometry, offset, anchor, scratch.vectors[0])
-        dispatch.retract(geometry, scratch.vectors[0], anchor, queries[probe])
+        dispatch.retract_coords(geometry, offset, anchor, scratch.vectors[0], queries[probe])
         displacement_into(
             geometry, queries[probe], anchor, scratch.vectors[0], displacements[probe]
         )
@@ -149,7 +148,7 @@ def open_probes(geometry, anchor, directions, radius, scratch, queries, displace
 def take_probe(geometry, anchor, query, displacement, scratch, sums, checkpoint, message):
     """Take the answer to one probe about the estimate of a checkpoint."""
     score = scratch.coords[1]
-    at_point(geometry, anchor, scratch, message, query, score)
+    dispatch.carry(geometry, message, query, anchor, scratch.vectors, score)
     add_row(sums, checkpoint, displacement, score)
 
 

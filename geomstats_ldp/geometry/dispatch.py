@@ -2,9 +2,17 @@
 
 Run by the interpreter, each function calls a `Geometry`, that is geomstats. Compiled, it becomes
 the closed form that a module such as `sphere` registers for the type of the first argument.
+
+The last ones are compositions of the others. A space may have a shorter way, above all where frame
+coordinates need no ambient vector; what they mean is said by the composition alone.
 """
 
 from __future__ import annotations
+
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry.elementwise import scale
+from geomstats_ldp.twins import compile_by_default
 
 
 def exp(geometry, tangent_vec, base_point, out):
@@ -55,3 +63,81 @@ def settle(geometry, point, out):
 def dist(geometry, point_a, point_b):
     """Geodesic distance."""
     return geometry.dist(point_a, point_b)
+
+
+def dim(geometry):
+    """Number of frame coordinates; compiled, a constant wherever loops over it are short."""
+    return geometry.dim
+
+
+@register_jitable
+def _retract_coords(geometry, coords, point, vector, out):
+    lift(geometry, coords, point, vector)
+    retract(geometry, vector, point, out)
+
+
+def retract_coords(geometry, coords, point, vector, out):
+    """Retraction of the tangent vector with the given coordinates; `vector` is scratch."""
+    _retract_coords(geometry, coords, point, vector, out)
+
+
+@register_jitable
+def _retract_both_ways(geometry, coords, point, vector, plus, minus):
+    lift(geometry, coords, point, vector)
+    retract(geometry, vector, point, plus)
+    scale(-1.0, vector)
+    retract(geometry, vector, point, minus)
+
+
+def retract_both_ways(geometry, coords, point, vector, plus, minus):
+    """Retractions of the vector with the given coordinates and of its opposite."""
+    _retract_both_ways(geometry, coords, point, vector, plus, minus)
+
+
+@register_jitable
+def _log_coords(geometry, point, base_point, vector, out):
+    log(geometry, point, base_point, vector)
+    lower(geometry, vector, base_point, out)
+
+
+def log_coords(geometry, point, base_point, vector, out):
+    """Coordinates of the logarithm in the public frame at `base_point`; `vector` is scratch."""
+    _log_coords(geometry, point, base_point, vector, out)
+
+
+@register_jitable
+def _carry(geometry, message, query, point, vectors, out):
+    # Projecting first makes every engine and every path treat a message alike.
+    to_tangent(geometry, message, query, vectors[0])
+    transport(geometry, vectors[0], query, point, vectors[1])
+    lower(geometry, vectors[1], point, out)
+
+
+def carry(geometry, message, query, point, vectors, out):
+    """Frame coordinates at a point of a message transported there from its query.
+
+    Two ambient `vectors` are scratch.
+    """
+    _carry(geometry, message, query, point, vectors, out)
+
+
+@register_jitable
+def _interpolate(geometry, start, end, weight, vector, out):
+    log(geometry, end, start, vector)
+    scale(weight, vector)
+    exp(geometry, vector, start, out)
+
+
+def interpolate(geometry, start, end, weight, vector, out):
+    """Point at a fraction `weight` of the geodesic from `start` to `end`; `vector` is scratch."""
+    _interpolate(geometry, start, end, weight, vector, out)
+
+
+for _operation, _composed in (
+    (retract_coords, _retract_coords),
+    (retract_both_ways, _retract_both_ways),
+    (log_coords, _log_coords),
+    (carry, _carry),
+    (interpolate, _interpolate),
+):
+    compile_by_default(_operation, _composed)

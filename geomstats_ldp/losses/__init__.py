@@ -1,7 +1,7 @@
 """Losses: the only functions that ever see a datum."""
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, score_into
+from geomstats_ldp.losses.base import Loss, score_coords, score_into
 from geomstats_ldp.losses.frechet import FrechetLoss
 from geomstats_ldp.losses.pca import PCALoss
 from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
@@ -97,5 +97,6 @@ __all__ = [
     "check_registered",
     "loss_from_spec",
     "register_loss",
+    "score_coords",
     "score_into",
 ]

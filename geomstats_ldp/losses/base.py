@@ -7,6 +7,10 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.twins import compile_by_default
 
 
 class Loss(ABC):
@@ -86,6 +90,20 @@ class Loss(ABC):
 def score_into(loss, geometry, point, datum, out):
     """Write the score of one clipped datum at `point`; compiled for losses that have a twin."""
     out[...] = loss.score(geometry, point, datum)
+
+
+@register_jitable
+def _score_coords(loss, geometry, point, datum, vector, out):
+    score_into(loss, geometry, point, datum, vector)
+    dispatch.lower(geometry, vector, point, out)
+
+
+def score_coords(loss, geometry, point, datum, vector, out):
+    """Write the score in frame coordinates at `point`; `vector`, a tangent vector, is scratch."""
+    _score_coords(loss, geometry, point, datum, vector, out)
+
+
+compile_by_default(score_coords, _score_coords)
 
 
 def finite_array(data, shape, name):

@@ -9,7 +9,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
-from geomstats_ldp.losses.base import score_into
+from geomstats_ldp.losses.base import score_coords, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
 
@@ -77,4 +77,12 @@ def _score(twin, geometry, point, datum, out):
     scale(-1.0, out)
 
 
+@register_jitable
+def _score_coords(twin, geometry, point, datum, vector, out):
+    dispatch.log_coords(geometry, datum, point, vector, out)
+    for i in range(dispatch.dim(geometry)):
+        out[i] = -out[i]
+
+
 compile_for_twin(score_into, FrechetTwin, _score)
+compile_for_twin(score_coords, FrechetTwin, _score_coords)

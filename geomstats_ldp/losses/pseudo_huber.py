@@ -10,7 +10,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
-from geomstats_ldp.losses.base import positive_number, score_into
+from geomstats_ldp.losses.base import positive_number, score_coords, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
 
@@ -101,4 +101,15 @@ def _score(twin, geometry, point, datum, out):
     scale(-1.0 / math.sqrt(1.0 + ratio * ratio), out)
 
 
+@register_jitable
+def _score_coords(twin, geometry, point, datum, vector, out):
+    dispatch.log_coords(geometry, datum, point, vector, out)
+    squared = 0.0
+    for i in range(dispatch.dim(geometry)):
+        squared += (out[i] / twin.scale) ** 2
+    for i in range(dispatch.dim(geometry)):
+        out[i] *= -1.0 / math.sqrt(1.0 + squared)
+
+
 compile_for_twin(score_into, PseudoHuberTwin, _score)
+compile_for_twin(score_coords, PseudoHuberTwin, _score_coords)

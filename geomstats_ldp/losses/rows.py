@@ -11,7 +11,7 @@ import numpy as np
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.elementwise import assign, scale
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.losses.base import finite_array
 from geomstats_ldp.losses.radial import RadialLoss
 
@@ -86,9 +86,7 @@ def clipped_rows(geometry, center, radius, limit, rows, scratch, out, sure):
             continue
         sure[i] = distance < limit
         if sure[i]:
-            dispatch.log(geometry, out[i], center, tangent)
-            scale(radius / distance, tangent)
-            dispatch.exp(geometry, tangent, center, point)
+            dispatch.interpolate(geometry, center, out[i], radius / distance, tangent, point)
             assign(point, out[i])
 
 

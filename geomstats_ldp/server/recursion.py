@@ -15,7 +15,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import InvalidMessageError
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.elementwise import assign, scale
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.schedules import gain, query_radius
 from geomstats_ldp.server.regression import RegressionSums, add_pair, close_cycle, empty_sums
@@ -100,33 +100,28 @@ def make_scratch(shape, dim, pairs_per_round):
     )
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def open_round(geometry, schedule, state, scratch, n_pairs):
     """Write the 2 * n_pairs queries of the next round to ``scratch.queries`` (pair queries)."""
     n_directions = schedule.directions.shape[0]
-    offset, tangent_vec = scratch.coords[0], scratch.vectors[0]
+    offset = scratch.coords[0]
     for j in range(n_pairs):
         pair = state.counts[N_PAIRS] + j
         radius, direction = query_radius(schedule, pair), pair % n_directions
         scratch.radii[j] = radius
-        for i in range(offset.shape[0]):
+        for i in range(dispatch.dim(geometry)):
             offset[i] = radius * schedule.directions[direction, i]
-        dispatch.lift(geometry, offset, state.iterate, tangent_vec)
-        dispatch.retract(geometry, tangent_vec, state.iterate, scratch.queries[2 * j])
-        scale(-1.0, tangent_vec)
-        dispatch.retract(geometry, tangent_vec, state.iterate, scratch.queries[2 * j + 1])
+        dispatch.retract_both_ways(
+            geometry,
+            offset,
+            state.iterate,
+            scratch.vectors[0],
+            scratch.queries[2 * j],
+            scratch.queries[2 * j + 1],
+        )
 
 
 @register_jitable(forceinline=True)
-def at_point(geometry, point, scratch, message, query, out):
-    """Frame coordinates at a point of a message transported there from its query."""
-    # Projecting first makes every engine and every path treat a message alike.
-    dispatch.to_tangent(geometry, message, query, scratch.vectors[0])
-    dispatch.transport(geometry, scratch.vectors[0], query, point, scratch.vectors[1])
-    dispatch.lower(geometry, scratch.vectors[1], point, out)
-
-
-@register_jitable
 def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     """Take the answers to the open queries: regression sums, update and average."""
     n_directions, base = schedule.directions.shape[0], state.iterate
@@ -136,20 +131,21 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
         scratch.coords[2],
         scratch.coords[3],
     )
-    weight = 0.5 / n_pairs
-    for i in range(average.shape[0]):
+    weight, dim = 0.5 / n_pairs, dispatch.dim(geometry)
+    for i in range(dim):
         average[i] = 0.0
     for j in range(n_pairs):
         pair = state.counts[N_PAIRS]
         radius, direction = scratch.radii[j], pair % n_directions
         first, second = 2 * j, 2 * j + 1
-        at_point(geometry, base, scratch, messages[first], scratch.queries[first], plus)
-        at_point(geometry, base, scratch, messages[second], scratch.queries[second], minus)
-        for i in range(offset.shape[0]):
+        vectors, queries = scratch.vectors, scratch.queries
+        dispatch.carry(geometry, messages[first], queries[first], base, vectors, plus)
+        dispatch.carry(geometry, messages[second], queries[second], base, vectors, minus)
+        for i in range(dim):
             offset[i] = radius * schedule.directions[direction, i]
             average[i] += weight * (plus[i] + minus[i])
             minus[i] = 0.5 * (plus[i] - minus[i])
-        add_pair(state.sums, minus, offset, radius * radius)
+        add_pair(state.sums, dim, minus, offset, radius * radius)
         state.counts[N_PAIRS] += 1
         if direction == n_directions - 1:
             close_cycle(state.sums, pair // n_directions)
@@ -160,19 +156,19 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
 def close_single(geometry, region, schedule, state, scratch, message):
     """Take the answer of an odd last participant: one ordinary update at the iterate."""
     average = scratch.coords[3]
-    at_point(geometry, state.iterate, scratch, message, state.iterate, average)
+    dispatch.carry(geometry, message, state.iterate, state.iterate, scratch.vectors, average)
     _update(geometry, region, schedule, state, scratch, average, 1)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _update(geometry, region, schedule, state, scratch, average, n_answers):
     """Capped gradient step, projection and intrinsic running average (pair update)."""
     state.counts[N_PARTICIPANTS] += n_answers
     n_participants = state.counts[N_PARTICIPANTS]
     step = scratch.coords[4]
-    capped = _capped_step(schedule, average, gain(schedule, n_answers, n_participants), step)
-    dispatch.lift(geometry, step, state.iterate, scratch.vectors[0])
-    dispatch.retract(geometry, scratch.vectors[0], state.iterate, scratch.point)
+    size = gain(schedule, n_answers, n_participants)
+    capped = _capped_step(schedule, dispatch.dim(geometry), average, size, step)
+    dispatch.retract_coords(geometry, step, state.iterate, scratch.vectors[0], scratch.point)
     # A region that holds the queries keeps room for those of the next round, the widest first.
     room = query_radius(schedule, state.counts[N_PAIRS]) if region.holds_queries else 0.0
     projected = project(
@@ -191,25 +187,25 @@ def _update(geometry, region, schedule, state, scratch, average, n_answers):
     if capped or projected:
         state.counts[LAST_SAFEGUARD] = n_participants
     # Each participant weighs the same: for pairs this is the 1/k of the paper.
-    towards = scratch.vectors[0]
-    dispatch.log(geometry, state.iterate, state.average, towards)
-    scale(n_answers / n_participants, towards)
-    dispatch.exp(geometry, towards, state.average, scratch.point)
+    weight = n_answers / n_participants
+    dispatch.interpolate(
+        geometry, state.average, state.iterate, weight, scratch.vectors[0], scratch.point
+    )
     assign(scratch.point, state.average)
 
 
 @register_jitable(forceinline=True)
-def _capped_step(schedule, average, gain_value, step):
+def _capped_step(schedule, dim, average, gain_value, step):
     """Write -gain * P U, shortened to the step cap; return whether it was."""
     squared = 0.0
-    for i in range(step.shape[0]):
+    for i in range(dim):
         step[i] = 0.0
-        for j in range(step.shape[0]):
+        for j in range(dim):
             step[i] -= gain_value * schedule.preconditioner[i, j] * average[j]
         squared += step[i] * step[i]
     length = math.sqrt(squared)
     if length <= schedule.step_cap:
         return False
-    for i in range(step.shape[0]):
+    for i in range(dim):
         step[i] *= schedule.step_cap / length
     return True

@@ -75,9 +75,8 @@ def empty_sums(dim, n_directions):
 
 
 @register_jitable(forceinline=True)
-def add_pair(sums, half_difference, offset, squared_radius):
+def add_pair(sums, dim, half_difference, offset, squared_radius):
     """Add one pair to the cycle in progress."""
-    dim = half_difference.shape[0]
     sums.n_pairs[CURRENT] += 1
     sums.squared_radius[CURRENT] += squared_radius
     for i in range(dim):

@@ -10,7 +10,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.elementwise import assign, scale
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
 
@@ -103,8 +103,5 @@ def project_to_ball(region, geometry, room, point, vectors, coords, out):
     if distance <= radius + EDGE:
         assign(point, out)
         return False
-    tangent = vectors[0]
-    dispatch.log(geometry, point, region.center, tangent)
-    scale(radius / distance, tangent)
-    dispatch.exp(geometry, tangent, region.center, out)
+    dispatch.interpolate(geometry, region.center, point, radius / distance, vectors[0], out)
     return True

@@ -110,13 +110,13 @@ def spectral_band(n, lower, upper, holds_queries=False):
 def project_to_band(region, geometry, room, point, vectors, coords, out):
     """Metric projection, which cuts the eigenvalues; see `project`."""
     lower, upper = region.lower * math.exp(room), region.upper * math.exp(-room)
-    copy(point, vectors[0])
-    eigen(vectors[0], vectors[1])
+    copy((), point, vectors[0])
+    eigen((), vectors[0], vectors[1])
     n, outside = point.shape[0], False
     for i in range(n):
         value = vectors[0][i, i]
         outside = outside or value < lower * (1 - EDGE) or value > upper * (1 + EDGE)
-    copy(point, out)
+    copy((), point, out)
     if not outside:
         return False
     for i in range(n):

@@ -102,8 +102,7 @@ def log_box(center, half_widths, holds_queries=False):
 @register_jitable
 def project_to_box(region, geometry, room, point, vectors, coords, out):
     """Metric projection, coordinate by coordinate; see `project`."""
-    dispatch.log(geometry, point, region.center, vectors[0])
-    dispatch.lower(geometry, vectors[0], region.center, coords)
+    dispatch.log_coords(geometry, point, region.center, vectors[0], coords)
     outside = False
     for i in range(coords.shape[0]):
         limit = region.half_widths[i] - room

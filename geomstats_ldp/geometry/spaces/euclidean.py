@@ -9,6 +9,7 @@ from geomstats.geometry.euclidean import Euclidean
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
 from geomstats_ldp.geometry.spaces.base import GuardedSpace
 from geomstats_ldp.twins import compile_for_twin
 
@@ -47,7 +48,7 @@ class GuardedEuclidean(GuardedSpace):
 
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
-        return EuclideanTwin(basis)
+        return EuclideanTwin(basis, axes_of(len(basis)))
 
 
 class EuclideanTwin(NamedTuple):
@@ -57,66 +58,79 @@ class EuclideanTwin(NamedTuple):
     ----------
     basis : array, shape [dim, dim]
         Orthonormal basis, one vector a row.
+    axes : tuple of int
+        See `axes_of`.
     """
 
     basis: np.ndarray
+    axes: tuple
+
+
+@register_jitable
+def _dim(twin):
+    return width_of(twin.axes, twin.basis)
 
 
 @register_jitable
 def _exp(twin, tangent_vec, base_point, out):
-    for i in range(out.shape[0]):
+    for i in range(_dim(twin)):
         out[i] = base_point[i] + tangent_vec[i]
 
 
 @register_jitable
 def _log(twin, point, base_point, out):
-    for i in range(out.shape[0]):
+    for i in range(_dim(twin)):
         out[i] = point[i] - base_point[i]
 
 
 @register_jitable
 def _dist(twin, point_a, point_b):
     squared = 0.0
-    for i in range(point_a.shape[0]):
+    for i in range(_dim(twin)):
         squared += (point_a[i] - point_b[i]) ** 2
     return np.sqrt(squared)
 
 
 @register_jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
-    for i in range(out.shape[0]):
+    for i in range(_dim(twin)):
         out[i] = tangent_vec[i]
 
 
 @register_jitable
 def _to_tangent(twin, vector, base_point, out):
-    for i in range(out.shape[0]):
+    for i in range(_dim(twin)):
         out[i] = vector[i]
 
 
 @register_jitable
 def _lift(twin, coords, point, out):
-    for i in range(out.shape[0]):
+    for i in range(_dim(twin)):
         entry = 0.0
-        for j in range(coords.shape[0]):
+        for j in range(_dim(twin)):
             entry += coords[j] * twin.basis[j, i]
         out[i] = entry
 
 
 @register_jitable
 def _lower(twin, tangent_vec, point, out):
-    for j in range(out.shape[0]):
+    for j in range(_dim(twin)):
         entry = 0.0
-        for i in range(point.shape[0]):
+        for i in range(_dim(twin)):
             entry += twin.basis[j, i] * tangent_vec[i]
         out[j] = entry
 
 
 @register_jitable
 def _settle(twin, point, out):
-    for i in range(out.shape[0]):
+    for i in range(_dim(twin)):
         out[i] = point[i]
     return True
+
+
+@register_jitable
+def _carry(twin, message, query, point, vectors, out):
+    _lower(twin, message, point, out)
 
 
 for _operation, _kernel in (
@@ -129,5 +143,7 @@ for _operation, _kernel in (
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
+    (dispatch.dim, _dim),
+    (dispatch.carry, _carry),
 ):
     compile_for_twin(_operation, EuclideanTwin, _kernel)

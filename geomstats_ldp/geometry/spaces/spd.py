@@ -6,6 +6,7 @@ import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
 from numba.extending import register_jitable
 
+from geomstats_ldp.geometry.spaces.axes import width_of
 from geomstats_ldp.geometry.spaces.base import SURELY_ON, GuardedSpace
 from geomstats_ldp.geometry.spaces.symmetric_matrices import cholesky, copy, symmetrise
 
@@ -88,22 +89,22 @@ class GuardedSPD(GuardedSpace):
 
 
 @register_jitable
-def settle(point, factor, out):
+def settle(axes, point, factor, out):
     """Write the symmetric part to out; return whether it is positive definite for certain.
 
     The Cholesky pivots decide: one that is tiny against its diagonal entry needs a closer look.
     """
-    n = out.shape[0]
+    n = width_of(axes, out)
     largest, gap = 0.0, 0.0
     for i in range(n):
         for j in range(n):
             largest = max(largest, abs(point[i, j]))
             gap = max(gap, abs(point[i, j] - point[j, i]))
-    copy(point, out)
-    symmetrise(out)
+    copy(axes, point, out)
+    symmetrise(axes, out)
     if not gap <= SURELY_ON * largest:
         return False
-    cholesky(out, factor)
+    cholesky(axes, out, factor)
     for i in range(n):
         if not factor[i, i] * factor[i, i] > SURELY_ON * largest:
             return False
@@ -111,7 +112,19 @@ def settle(point, factor, out):
 
 
 @register_jitable
+def settle_2x2(point, out):
+    """Write the symmetric part of a 2 x 2 matrix to out, as `settle` does."""
+    largest = max(abs(point[0, 0]), abs(point[1, 1]), abs(point[0, 1]), abs(point[1, 0]))
+    copy((0, 1), point, out)
+    symmetrise((0, 1), out)
+    a, b, c = out[0, 0], out[0, 1], out[1, 1]
+    is_symmetric = abs(point[0, 1] - point[1, 0]) <= SURELY_ON * largest
+    smallest = SURELY_ON * largest
+    return is_symmetric and a > smallest and c - b / a * b > smallest
+
+
+@register_jitable
 def to_tangent(twin, vector, base_point, out):
     """Symmetric part, for the compiled engine."""
-    copy(vector, out)
-    symmetrise(out)
+    copy(twin.axes, vector, out)
+    symmetrise(twin.axes, out)

@@ -15,6 +15,8 @@ from geomstats.geometry.spd_matrices import SPDAffineMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces import spd_affine_2x2
+from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
 from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
@@ -24,6 +26,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     copy,
     eigen,
     exp_congruence,
+    n_coordinates,
     product,
     product_right_transposed,
     subtract,
@@ -43,11 +46,18 @@ class GuardedSPDAffine(GuardedSPD):
 
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
+        if self.shape == (2, 2):
+            return spd_affine_2x2.make_twin(reference, basis)
         factor = np.linalg.cholesky(reference)
         inverse = np.linalg.inv(factor)
         frame = np.ascontiguousarray(inverse @ basis @ inverse.T)
         return SPDAffineTwin(
-            reference, factor, frame, np.zeros((5, *self.shape)), np.full((3, *self.shape), np.nan)
+            reference,
+            factor,
+            frame,
+            np.zeros((5, *self.shape)),
+            np.full((3, *self.shape), np.nan),
+            axes_of(len(reference)),
         )
 
 
@@ -68,7 +78,10 @@ class SPDAffineTwin(NamedTuple):
         Scratch.
     last : array, shape [3, m, m]
         The point at which the frame was asked for last, and the matrices that lead there and
-        back: M^(1/2) and M^(-1/2) for M = L^-1 X L^-T, with L the factor of the reference.
+        back: the root R = L M^(1/2) of X, and M^(-1/2), for M = L^-1 X L^-T, with L the factor
+        of the reference.
+    axes : tuple of int
+        See `axes_of`.
     """
 
     reference: np.ndarray
@@ -76,25 +89,26 @@ class SPDAffineTwin(NamedTuple):
     frame: np.ndarray
     work: np.ndarray
     last: np.ndarray
+    axes: tuple
 
 
 @register_jitable
-def _relative_spectrum(factor, base_point, point, difference, spectrum, vectors):
+def _relative_spectrum(twin, factor, base_point, point, difference, spectrum, vectors):
     """Eigenvalues of M = L^-1 Y L^-T on the diagonal of `spectrum`, and its eigenvectors.
 
     If M is close to the identity the eigenvalues are those of M - 1, from the difference of the
     points, so that small displacements keep their digits; returns whether it was.
     """
-    subtract(point, base_point, difference)
-    whiten(factor, difference, spectrum)
+    subtract(twin.axes, point, base_point, difference)
+    whiten(twin.axes, factor, difference, spectrum)
     size = 0.0
-    for i in range(spectrum.shape[0]):
-        for j in range(spectrum.shape[0]):
+    for i in range(width_of(twin.axes, spectrum)):
+        for j in range(width_of(twin.axes, spectrum)):
             size += spectrum[i, j] ** 2
     close = size < 0.25
     if not close:
-        whiten(factor, point, spectrum)
-    eigen(spectrum, vectors)
+        whiten(twin.axes, factor, point, spectrum)
+    eigen(twin.axes, spectrum, vectors)
     return close
 
 
@@ -105,27 +119,10 @@ def _log_value(value, close):
 
 @register_jitable
 def _roots(twin, factor, base_point, point, root, inverse):
-    """Write M^(1/2) and M^(-1/2) for M = L^-1 Y L^-T; overwrites `twin.work[1:4]`.
-
-    For 2 x 2, M^(1/2) = (M + s) / sqrt(tr M + 2 s) with s = sqrt(det M), by Cayley and Hamilton.
-    """
+    """Write M^(1/2) and M^(-1/2) for M = L^-1 Y L^-T; overwrites `twin.work[1:4]`."""
     spectrum, vectors, scratch = twin.work[1], twin.work[2], twin.work[3]
-    if root.shape[0] == 2:
-        whiten(factor, point, spectrum)
-        # det M as a product of pivots, which does not cancel
-        cholesky(spectrum, vectors)
-        shift = vectors[0, 0] * vectors[1, 1]
-        scale = 1.0 / math.sqrt(spectrum[0, 0] + spectrum[1, 1] + 2.0 * shift)
-        root[0, 0], root[1, 1] = scale * (spectrum[0, 0] + shift), scale * (spectrum[1, 1] + shift)
-        root[0, 1] = scale * spectrum[0, 1]
-        root[1, 0] = root[0, 1]
-        # det M^(1/2) = s
-        inverse[0, 0], inverse[1, 1] = root[1, 1] / shift, root[0, 0] / shift
-        inverse[0, 1] = -root[0, 1] / shift
-        inverse[1, 0] = inverse[0, 1]
-        return
-    close = _relative_spectrum(factor, base_point, point, scratch, spectrum, vectors)
-    n = root.shape[0]
+    close = _relative_spectrum(twin, factor, base_point, point, scratch, spectrum, vectors)
+    n = width_of(twin.axes, root)
     for i in range(n):
         for j in range(i + 1):
             root[i, j] = 0.0
@@ -147,46 +144,47 @@ def _roots(twin, factor, base_point, point, root, inverse):
 def _frame_at(twin, point):
     """Bring `twin.last` to a point; a participant and a round ask for the same one many times."""
     known = True
-    for i in range(point.shape[0]):
-        for j in range(point.shape[0]):
+    for i in range(width_of(twin.axes, point)):
+        for j in range(width_of(twin.axes, point)):
             known = known and twin.last[0, i, j] == point[i, j]
     if not known:
-        _roots(twin, twin.factor, twin.reference, point, twin.last[1], twin.last[2])
-        copy(point, twin.last[0])
+        _roots(twin, twin.factor, twin.reference, point, twin.work[0], twin.last[2])
+        product(twin.axes, twin.factor, twin.work[0], twin.last[1])
+        copy(twin.axes, point, twin.last[0])
 
 
 @register_jitable
 def _exp(twin, tangent_vec, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    cholesky(base_point, factor)
-    whiten(factor, tangent_vec, spectrum)
-    eigen(spectrum, vectors)
-    product(factor, vectors, frame)
-    exp_congruence(frame, spectrum, twin.work[4], out)
+    cholesky(twin.axes, base_point, factor)
+    whiten(twin.axes, factor, tangent_vec, spectrum)
+    eigen(twin.axes, spectrum, vectors)
+    product(twin.axes, factor, vectors, frame)
+    exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
 
 
 @register_jitable
 def _log(twin, point, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     scaled = twin.work[4]
-    cholesky(base_point, factor)
-    close = _relative_spectrum(factor, base_point, point, scaled, spectrum, vectors)
-    product(factor, vectors, frame)
-    for j in range(out.shape[0]):
+    cholesky(twin.axes, base_point, factor)
+    close = _relative_spectrum(twin, factor, base_point, point, scaled, spectrum, vectors)
+    product(twin.axes, factor, vectors, frame)
+    for j in range(width_of(twin.axes, out)):
         value = _log_value(spectrum[j, j], close)
-        for i in range(out.shape[0]):
+        for i in range(width_of(twin.axes, out)):
             scaled[i, j] = value * frame[i, j]
-    product_right_transposed(scaled, frame, out)
-    symmetrise(out)
+    product_right_transposed(twin.axes, scaled, frame, out)
+    symmetrise(twin.axes, out)
 
 
 @register_jitable
 def _dist(twin, point_a, point_b):
     factor, spectrum = twin.work[0], twin.work[1]
-    cholesky(point_a, factor)
-    close = _relative_spectrum(factor, point_a, point_b, twin.work[4], spectrum, twin.work[2])
+    cholesky(twin.axes, point_a, factor)
+    close = _relative_spectrum(twin, factor, point_a, point_b, twin.work[4], spectrum, twin.work[2])
     squared = 0.0
-    for j in range(spectrum.shape[0]):
+    for j in range(width_of(twin.axes, spectrum)):
         squared += _log_value(spectrum[j, j], close) ** 2
     return math.sqrt(squared)
 
@@ -195,12 +193,12 @@ def _dist(twin, point_a, point_b):
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, and the transported vector is E V E^T
     factor, whitened, root = twin.work[0], twin.work[4], out
-    cholesky(base_point, factor)
+    cholesky(twin.axes, base_point, factor)
     # The inverse root is not needed, and may go where nothing is yet.
     _roots(twin, factor, base_point, end_point, root, whitened)
-    product(factor, root, twin.work[1])
-    whiten(factor, tangent_vec, whitened)
-    congruence(twin.work[1], whitened, twin.work[2], out)
+    product(twin.axes, factor, root, twin.work[1])
+    whiten(twin.axes, factor, tangent_vec, whitened)
+    congruence(twin.axes, twin.work[1], whitened, twin.work[2], out)
 
 
 @register_jitable
@@ -216,22 +214,65 @@ def _to_tangent(twin, vector, base_point, out):
 @register_jitable
 def _lift(twin, coords, point, out):
     _frame_at(twin, point)
-    combine(coords, twin.frame, twin.work[4])
-    product(twin.factor, twin.last[1], twin.work[0])
-    congruence(twin.work[0], twin.work[4], twin.work[1], out)
+    combine(twin.axes, coords, twin.frame, twin.work[4])
+    congruence(twin.axes, twin.last[1], twin.work[4], twin.work[1], out)
 
 
 @register_jitable
 def _lower(twin, tangent_vec, point, out):
     _frame_at(twin, point)
-    whiten(twin.factor, tangent_vec, twin.work[0])
-    congruence(twin.last[2], twin.work[0], twin.work[1], twin.work[2])
-    coordinates(twin.work[2], twin.frame, out)
+    whiten(twin.axes, twin.factor, tangent_vec, twin.work[0])
+    congruence(twin.axes, twin.last[2], twin.work[0], twin.work[1], twin.work[2])
+    coordinates(twin.axes, twin.work[2], twin.frame, out)
+
+
+@register_jitable
+def _dim(twin):
+    return n_coordinates(twin.axes, twin.work[0])
 
 
 @register_jitable
 def _settle(twin, point, out):
-    return settle(point, twin.work[0], out)
+    return settle(twin.axes, point, twin.work[0], out)
+
+
+@register_jitable
+def _coords_spectrum(twin, coords, point):
+    """Write the eigenvalues of U to `twin.work[1]`, and R times its eigenvectors to `twin.work[3]`.
+
+    U has the given coordinates, and R U R^T is the tangent vector at the point.
+    """
+    _frame_at(twin, point)
+    combine(twin.axes, coords, twin.frame, twin.work[1])
+    eigen(twin.axes, twin.work[1], twin.work[2])
+    product(twin.axes, twin.last[1], twin.work[2], twin.work[3])
+
+
+@register_jitable
+def _retract_coords(twin, coords, point, vector, out):
+    _coords_spectrum(twin, coords, point)
+    exp_congruence(twin.axes, twin.work[3], twin.work[1], twin.work[4], out)
+
+
+@register_jitable
+def _retract_both_ways(twin, coords, point, vector, plus, minus):
+    _coords_spectrum(twin, coords, point)
+    spectrum = twin.work[1]
+    exp_congruence(twin.axes, twin.work[3], spectrum, twin.work[4], plus)
+    for i in range(width_of(twin.axes, spectrum)):
+        spectrum[i, i] = -spectrum[i, i]
+    exp_congruence(twin.axes, twin.work[3], spectrum, twin.work[4], minus)
+
+
+@register_jitable
+def _interpolate(twin, start, end, weight, vector, out):
+    factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
+    cholesky(twin.axes, start, factor)
+    close = _relative_spectrum(twin, factor, start, end, twin.work[4], spectrum, vectors)
+    product(twin.axes, factor, vectors, frame)
+    for i in range(width_of(twin.axes, spectrum)):
+        spectrum[i, i] = weight * _log_value(spectrum[i, i], close)
+    exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
 
 
 for _operation, _kernel in (
@@ -244,5 +285,9 @@ for _operation, _kernel in (
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
+    (dispatch.dim, _dim),
+    (dispatch.retract_coords, _retract_coords),
+    (dispatch.retract_both_ways, _retract_both_ways),
+    (dispatch.interpolate, _interpolate),
 ):
     compile_for_twin(_operation, SPDAffineTwin, _kernel, is_small=False)

@@ -17,6 +17,8 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces import spd_log_euclidean_2x2
+from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
 from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     combine,
@@ -25,6 +27,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     copy,
     eigen,
     exp_congruence,
+    n_coordinates,
     product,
     product_left_transposed,
     product_right_transposed,
@@ -52,7 +55,11 @@ class GuardedSPDLogEuclidean(GuardedSPD):
 
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
-        twin = SPDLogEuclideanTwin(np.zeros_like(basis), np.zeros((6, *self.shape)))
+        if self.shape == (2, 2):
+            return spd_log_euclidean_2x2.make_twin(reference, basis)
+        twin = SPDLogEuclideanTwin(
+            np.zeros_like(basis), np.zeros((6, *self.shape)), axes_of(len(reference))
+        )
         for vector, image in zip(basis, twin.frame):
             _to_logarithms(twin, vector, reference, image)
         return twin
@@ -69,10 +76,13 @@ class SPDLogEuclideanTwin(NamedTuple):
         Basis at the reference, moved to the logarithms: orthonormal in the Frobenius product.
     work : array, shape [6, m, m]
         Scratch.
+    axes : tuple of int
+        See `axes_of`.
     """
 
     frame: np.ndarray
     work: np.ndarray
+    axes: tuple
 
 
 @register_jitable
@@ -91,31 +101,31 @@ def _log_slope(a, b):
 def _to_logarithms(twin, tangent_vec, point, out):
     """Differential of log at a point."""
     spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    copy(point, spectrum)
-    eigen(spectrum, vectors)
-    _log_slopes_times(spectrum, vectors, tangent_vec, scratch, inner)
-    congruence(vectors, inner, scratch, out)
+    copy(twin.axes, point, spectrum)
+    eigen(twin.axes, spectrum, vectors)
+    _log_slopes_times(twin, spectrum, vectors, tangent_vec, scratch, inner)
+    congruence(twin.axes, vectors, inner, scratch, out)
 
 
 @register_jitable
-def _log_slopes_times(spectrum, vectors, tangent_vec, scratch, out):
+def _log_slopes_times(twin, spectrum, vectors, tangent_vec, scratch, out):
     """Differential of log in the eigenbasis of the point."""
-    product(tangent_vec, vectors, scratch)
-    product_left_transposed(vectors, scratch, out)
-    for i in range(out.shape[0]):
-        for j in range(out.shape[0]):
+    product(twin.axes, tangent_vec, vectors, scratch)
+    product_left_transposed(twin.axes, vectors, scratch, out)
+    for i in range(width_of(twin.axes, out)):
+        for j in range(width_of(twin.axes, out)):
             out[i, j] *= _log_slope(spectrum[i, i], spectrum[j, j])
 
 
 @register_jitable
-def _from_logarithms(spectrum, vectors, vector, scratch, inner, out):
+def _from_logarithms(twin, spectrum, vectors, vector, scratch, inner, out):
     """Differential of exp at the logarithm of the point of the given eigenvalues and vectors."""
-    product(vector, vectors, scratch)
-    product_left_transposed(vectors, scratch, inner)
-    for i in range(out.shape[0]):
-        for j in range(out.shape[0]):
+    product(twin.axes, vector, vectors, scratch)
+    product_left_transposed(twin.axes, vectors, scratch, inner)
+    for i in range(width_of(twin.axes, out)):
+        for j in range(width_of(twin.axes, out)):
             inner[i, j] /= _log_slope(spectrum[i, i], spectrum[j, j])
-    congruence(vectors, inner, scratch, out)
+    congruence(twin.axes, vectors, inner, scratch, out)
 
 
 @register_jitable
@@ -127,49 +137,49 @@ def _log_difference(twin, point, base_point):
     """
     spectrum, vectors = twin.work[0], twin.work[1]
     end_spectrum, end_vectors, scratch, out = twin.work[2], twin.work[3], twin.work[4], twin.work[5]
-    copy(base_point, spectrum)
-    eigen(spectrum, vectors)
-    copy(point, end_spectrum)
-    eigen(end_spectrum, end_vectors)
-    subtract(point, base_point, out)
-    product(out, end_vectors, scratch)
-    product_left_transposed(vectors, scratch, out)
-    for i in range(out.shape[0]):
-        for j in range(out.shape[0]):
+    copy(twin.axes, base_point, spectrum)
+    eigen(twin.axes, spectrum, vectors)
+    copy(twin.axes, point, end_spectrum)
+    eigen(twin.axes, end_spectrum, end_vectors)
+    subtract(twin.axes, point, base_point, out)
+    product(twin.axes, out, end_vectors, scratch)
+    product_left_transposed(twin.axes, vectors, scratch, out)
+    for i in range(width_of(twin.axes, out)):
+        for j in range(width_of(twin.axes, out)):
             out[i, j] *= _log_slope(spectrum[i, i], end_spectrum[j, j])
-    product(vectors, out, scratch)
-    product_right_transposed(scratch, end_vectors, out)
-    symmetrise(out)
+    product(twin.axes, vectors, out, scratch)
+    product_right_transposed(twin.axes, scratch, end_vectors, out)
+    symmetrise(twin.axes, out)
 
 
 @register_jitable
 def _exp(twin, tangent_vec, base_point, out):
     spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    copy(base_point, spectrum)
-    eigen(spectrum, vectors)
+    copy(twin.axes, base_point, spectrum)
+    eigen(twin.axes, spectrum, vectors)
     # In the eigenbasis of the point, where a short vector leaves it nearly diagonal.
-    _log_slopes_times(spectrum, vectors, tangent_vec, scratch, inner)
-    for i in range(out.shape[0]):
+    _log_slopes_times(twin, spectrum, vectors, tangent_vec, scratch, inner)
+    for i in range(width_of(twin.axes, out)):
         inner[i, i] += math.log(spectrum[i, i])
-    symmetrise(inner)
-    eigen(inner, twin.work[4])
-    product(vectors, twin.work[4], scratch)
-    exp_congruence(scratch, inner, spectrum, out)
+    symmetrise(twin.axes, inner)
+    eigen(twin.axes, inner, twin.work[4])
+    product(twin.axes, vectors, twin.work[4], scratch)
+    exp_congruence(twin.axes, scratch, inner, spectrum, out)
 
 
 @register_jitable
 def _log(twin, point, base_point, out):
     _log_difference(twin, point, base_point)
     spectrum, vectors = twin.work[0], twin.work[1]
-    _from_logarithms(spectrum, vectors, twin.work[5], twin.work[2], twin.work[3], out)
+    _from_logarithms(twin, spectrum, vectors, twin.work[5], twin.work[2], twin.work[3], out)
 
 
 @register_jitable
 def _dist(twin, point_a, point_b):
     _log_difference(twin, point_b, point_a)
     squared = 0.0
-    for i in range(point_a.shape[0]):
-        for j in range(point_a.shape[0]):
+    for i in range(width_of(twin.axes, point_a)):
+        for j in range(width_of(twin.axes, point_a)):
             squared += twin.work[5, i, j] ** 2
     return math.sqrt(squared)
 
@@ -178,9 +188,9 @@ def _dist(twin, point_a, point_b):
 def _arrive(twin, vector, point, out):
     """Differential of exp that takes a vector at the logarithm to the point itself."""
     spectrum, vectors = twin.work[0], twin.work[1]
-    copy(point, spectrum)
-    eigen(spectrum, vectors)
-    _from_logarithms(spectrum, vectors, vector, twin.work[2], twin.work[3], out)
+    copy(twin.axes, point, spectrum)
+    eigen(twin.axes, spectrum, vectors)
+    _from_logarithms(twin, spectrum, vectors, vector, twin.work[2], twin.work[3], out)
 
 
 @register_jitable
@@ -201,19 +211,24 @@ def _to_tangent(twin, vector, base_point, out):
 
 @register_jitable
 def _lift(twin, coords, point, out):
-    combine(coords, twin.frame, twin.work[4])
+    combine(twin.axes, coords, twin.frame, twin.work[4])
     _arrive(twin, twin.work[4], point, out)
 
 
 @register_jitable
 def _lower(twin, tangent_vec, point, out):
     _to_logarithms(twin, tangent_vec, point, twin.work[4])
-    coordinates(twin.work[4], twin.frame, out)
+    coordinates(twin.axes, twin.work[4], twin.frame, out)
+
+
+@register_jitable
+def _dim(twin):
+    return n_coordinates(twin.axes, twin.work[0])
 
 
 @register_jitable
 def _settle(twin, point, out):
-    return settle(point, twin.work[0], out)
+    return settle(twin.axes, point, twin.work[0], out)
 
 
 for _operation, _kernel in (
@@ -226,5 +241,6 @@ for _operation, _kernel in (
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
+    (dispatch.dim, _dim),
 ):
     compile_for_twin(_operation, SPDLogEuclideanTwin, _kernel, is_small=False)

@@ -16,6 +16,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
 from geomstats_ldp.geometry.spaces.base import SURELY_ON, GuardedSpace
 from geomstats_ldp.twins import compile_for_twin
 
@@ -98,7 +99,7 @@ class GuardedSphere(GuardedSpace):
 
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
-        return SphereTwin(reference, basis, retraction == "projection")
+        return SphereTwin(reference, basis, retraction == "projection", axes_of(len(reference)))
 
 
 class SphereTwin(NamedTuple):
@@ -112,30 +113,43 @@ class SphereTwin(NamedTuple):
         Orthonormal basis of the tangent space at `reference`, one vector a row.
     projection : bool
         Whether the retraction normalises `point + tangent_vec` instead of following the geodesic.
+    axes : tuple of int
+        See `axes_of`.
     """
 
     reference: np.ndarray
     basis: np.ndarray
     projection: bool
+    axes: tuple
 
 
 @register_jitable
-def _dot(a, b):
+def _width(twin):
+    return width_of(twin.axes, twin.reference)
+
+
+@register_jitable
+def _dim(twin):
+    return _width(twin) - 1
+
+
+@register_jitable
+def _dot(twin, a, b):
     total = 0.0
-    for i in range(a.shape[0]):
+    for i in range(_width(twin)):
         total += a[i] * b[i]
     return total
 
 
 @register_jitable
-def _normalised_sum(factor_a, a, factor_b, b, out):
+def _normalised_sum(twin, factor_a, a, factor_b, b, out):
     squared = 0.0
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         entry = factor_a * a[i] + factor_b * b[i]
         out[i] = entry
         squared += entry * entry
     scale = 1.0 / math.sqrt(squared)
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         out[i] *= scale
 
 
@@ -143,7 +157,7 @@ def _normalised_sum(factor_a, a, factor_b, b, out):
 def _dist(twin, point_a, point_b):
     minus = 0.0
     plus = 0.0
-    for i in range(point_a.shape[0]):
+    for i in range(_width(twin)):
         minus += (point_a[i] - point_b[i]) ** 2
         plus += (point_a[i] + point_b[i]) ** 2
     return 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
@@ -151,17 +165,17 @@ def _dist(twin, point_a, point_b):
 
 @register_jitable
 def _exp(twin, tangent_vec, base_point, out):
-    angle = math.sqrt(_dot(tangent_vec, tangent_vec))
+    angle = math.sqrt(_dot(twin, tangent_vec, tangent_vec))
     cosine = math.cos(angle)
     sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
-    _normalised_sum(cosine, base_point, sinc, tangent_vec, out)
+    _normalised_sum(twin, cosine, base_point, sinc, tangent_vec, out)
 
 
 @register_jitable
 def _log(twin, point, base_point, out):
     minus = 0.0
     plus = 0.0
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         minus += (point[i] - base_point[i]) ** 2
         plus += (point[i] + base_point[i]) ** 2
     # sin(angle) = |point - base| |point + base| / 2
@@ -170,7 +184,7 @@ def _log(twin, point, base_point, out):
     scale = 2.0 * math.atan2(chord, other) / sine if sine > 0.0 else 1.0
     # <base, point - base> = -|point - base|^2 / 2 on the unit sphere, without cancellation
     along = 0.5 * minus
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         out[i] = scale * ((point[i] - base_point[i]) + along * base_point[i])
 
 
@@ -178,25 +192,25 @@ def _log(twin, point, base_point, out):
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # 1 + <a, b> = |a + b|^2 / 2
     plus = 0.0
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         plus += (base_point[i] + end_point[i]) ** 2
-    scale = 2.0 * _dot(end_point, tangent_vec) / plus
-    for i in range(out.shape[0]):
+    scale = 2.0 * _dot(twin, end_point, tangent_vec) / plus
+    for i in range(_width(twin)):
         out[i] = tangent_vec[i] - scale * (base_point[i] + end_point[i])
 
 
 @register_jitable
 def _retract(twin, tangent_vec, base_point, out):
     if twin.projection:
-        _normalised_sum(1.0, base_point, 1.0, tangent_vec, out)
+        _normalised_sum(twin, 1.0, base_point, 1.0, tangent_vec, out)
     else:
         _exp(twin, tangent_vec, base_point, out)
 
 
 @register_jitable
 def _to_tangent(twin, vector, base_point, out):
-    radial = _dot(vector, base_point)
-    for i in range(out.shape[0]):
+    radial = _dot(twin, vector, base_point)
+    for i in range(_width(twin)):
         out[i] = vector[i] - radial * base_point[i]
 
 
@@ -204,15 +218,15 @@ def _to_tangent(twin, vector, base_point, out):
 def _lift(twin, coords, point, out):
     plus = 0.0
     along = 0.0
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         entry = 0.0
-        for j in range(coords.shape[0]):
+        for j in range(_dim(twin)):
             entry += coords[j] * twin.basis[j, i]
         out[i] = entry
         along += entry * point[i]
         plus += (twin.reference[i] + point[i]) ** 2
     scale = 2.0 * along / plus
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         out[i] -= scale * (twin.reference[i] + point[i])
 
 
@@ -220,13 +234,13 @@ def _lift(twin, coords, point, out):
 def _lower(twin, tangent_vec, point, out):
     plus = 0.0
     along = 0.0
-    for i in range(point.shape[0]):
+    for i in range(_width(twin)):
         along += tangent_vec[i] * twin.reference[i]
         plus += (twin.reference[i] + point[i]) ** 2
     scale = 2.0 * along / plus
-    for j in range(out.shape[0]):
+    for j in range(_dim(twin)):
         entry = 0.0
-        for i in range(point.shape[0]):
+        for i in range(_width(twin)):
             moved = tangent_vec[i] - scale * (twin.reference[i] + point[i])
             entry += twin.basis[j, i] * moved
         out[j] = entry
@@ -234,12 +248,41 @@ def _lower(twin, tangent_vec, point, out):
 
 @register_jitable
 def _settle(twin, point, out):
-    norm = math.sqrt(_dot(point, point))
+    norm = math.sqrt(_dot(twin, point, point))
     if not abs(norm - 1.0) < SURELY_ON:
         return False
-    for i in range(out.shape[0]):
+    for i in range(_width(twin)):
         out[i] = point[i] / norm
     return True
+
+
+@register_jitable
+def _retract_both_ways(twin, coords, point, vector, plus, minus):
+    _lift(twin, coords, point, vector)
+    cosine, sinc = 1.0, 1.0
+    if not twin.projection:
+        angle = math.sqrt(_dot(twin, vector, vector))
+        cosine = math.cos(angle)
+        sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
+    _normalised_sum(twin, cosine, point, sinc, vector, plus)
+    _normalised_sum(twin, cosine, point, -sinc, vector, minus)
+
+
+@register_jitable
+def _interpolate(twin, start, end, weight, vector, out):
+    minus = 0.0
+    plus = 0.0
+    for i in range(_width(twin)):
+        minus += (end[i] - start[i]) ** 2
+        plus += (end[i] + start[i]) ** 2
+    chord, other = math.sqrt(minus), math.sqrt(plus)
+    sine, angle = 0.5 * chord * other, 2.0 * math.atan2(chord, other)
+    # As in the logarithm, of length sin(angle).
+    along = 0.5 * minus
+    for i in range(_width(twin)):
+        vector[i] = (end[i] - start[i]) + along * start[i]
+    share = math.sin(weight * angle) / sine if sine > 0.0 else weight
+    _normalised_sum(twin, math.cos(weight * angle), start, share, vector, out)
 
 
 for _operation, _kernel in (
@@ -252,5 +295,8 @@ for _operation, _kernel in (
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
+    (dispatch.dim, _dim),
+    (dispatch.retract_both_ways, _retract_both_ways),
+    (dispatch.interpolate, _interpolate),
 ):
     compile_for_twin(_operation, SphereTwin, _kernel)

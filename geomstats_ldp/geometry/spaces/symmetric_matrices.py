@@ -1,7 +1,8 @@
 """Small dense linear algebra for compiled kernels on symmetric matrices.
 
 Nothing is allocated: results go to ``out`` or overwrite an argument, as each function says, and
-``out`` must not share memory with the inputs.
+``out`` must not share memory with the inputs. The first argument is that of `width_of`, empty for
+matrices of any size.
 """
 
 from __future__ import annotations
@@ -11,103 +12,112 @@ import math
 import numpy as np
 from numba.extending import register_jitable
 
+from geomstats_ldp.geometry.spaces.axes import width_of
+
 _EPSILON = float(np.finfo(float).eps)
 #: Cyclic Jacobi converges quadratically: five to eight sweeps do for the sizes in use.
 _MAX_SWEEPS = 30
 
 
+@register_jitable(forceinline=True)
+def n_coordinates(axes, matrix):
+    """Dimension of the space of symmetric matrices."""
+    n = width_of(axes, matrix)
+    return n * (n + 1) // 2
+
+
 @register_jitable
-def copy(a, out):
+def copy(axes, a, out):
     """Write a to out, entry by entry."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
+    for i in range(width_of(axes, a)):
+        for j in range(width_of(axes, a)):
             out[i, j] = a[i, j]
 
 
 @register_jitable
-def subtract(a, b, out):
+def subtract(axes, a, b, out):
     """Write a - b to out."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
+    for i in range(width_of(axes, a)):
+        for j in range(width_of(axes, a)):
             out[i, j] = a[i, j] - b[i, j]
 
 
 @register_jitable
-def symmetrise(out):
+def symmetrise(axes, out):
     """Replace a matrix by its symmetric part."""
-    for i in range(out.shape[0]):
+    for i in range(width_of(axes, out)):
         for j in range(i):
             out[i, j] = 0.5 * (out[i, j] + out[j, i])
             out[j, i] = out[i, j]
 
 
 @register_jitable
-def product(a, b, out):
+def product(axes, a, b, out):
     """Write a b to out."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[0]):
+    for i in range(width_of(axes, a)):
+        for j in range(width_of(axes, a)):
             total = 0.0
-            for k in range(a.shape[0]):
+            for k in range(width_of(axes, a)):
                 total += a[i, k] * b[k, j]
             out[i, j] = total
 
 
 @register_jitable
-def product_left_transposed(a, b, out):
+def product_left_transposed(axes, a, b, out):
     """Write a^T b to out."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[0]):
+    for i in range(width_of(axes, a)):
+        for j in range(width_of(axes, a)):
             total = 0.0
-            for k in range(a.shape[0]):
+            for k in range(width_of(axes, a)):
                 total += a[k, i] * b[k, j]
             out[i, j] = total
 
 
 @register_jitable
-def product_right_transposed(a, b, out):
+def product_right_transposed(axes, a, b, out):
     """Write a b^T to out."""
-    for i in range(a.shape[0]):
-        for j in range(a.shape[0]):
+    for i in range(width_of(axes, a)):
+        for j in range(width_of(axes, a)):
             total = 0.0
-            for k in range(a.shape[0]):
+            for k in range(width_of(axes, a)):
                 total += a[i, k] * b[j, k]
             out[i, j] = total
 
 
 @register_jitable
-def congruence(a, b, scratch, out):
+def congruence(axes, a, b, scratch, out):
     """Write the symmetric part of a b a^T to out."""
-    product(a, b, scratch)
-    product_right_transposed(scratch, a, out)
-    symmetrise(out)
+    product(axes, a, b, scratch)
+    product_right_transposed(axes, scratch, a, out)
+    symmetrise(axes, out)
 
 
 @register_jitable
-def combine(coords, matrices, out):
+def combine(axes, coords, matrices, out):
     """Write the sum of coords[j] * matrices[j] to out."""
-    for i in range(out.shape[0]):
-        for k in range(out.shape[0]):
+    for i in range(width_of(axes, out)):
+        for k in range(width_of(axes, out)):
             total = 0.0
-            for j in range(coords.shape[0]):
+            for j in range(n_coordinates(axes, out)):
                 total += coords[j] * matrices[j, i, k]
             out[i, k] = total
 
 
 @register_jitable
-def coordinates(matrix, matrices, out):
+def coordinates(axes, matrix, matrices, out):
     """Write the Frobenius products of matrix with each of matrices to out."""
-    for j in range(out.shape[0]):
+    for j in range(n_coordinates(axes, matrix)):
         total = 0.0
-        for i in range(matrix.shape[0]):
-            for k in range(matrix.shape[0]):
+        for i in range(width_of(axes, matrix)):
+            for k in range(width_of(axes, matrix)):
                 total += matrix[i, k] * matrices[j, i, k]
         out[j] = total
 
 
 @register_jitable
-def cholesky(matrix, out):
+def cholesky(axes, matrix, out):
     """Write the lower triangular L with L L^T = matrix to out; NaN where it is not positive."""
-    for j in range(matrix.shape[0]):
+    for j in range(width_of(axes, matrix)):
         for i in range(j + 1):
             out[i, j] = 0.0
         for i in range(j, matrix.shape[0]):
@@ -121,9 +131,9 @@ def cholesky(matrix, out):
 
 
 @register_jitable
-def whiten(factor, matrix, out):
+def whiten(axes, factor, matrix, out):
     """Write L^-1 matrix L^-T to out, for the lower triangular L in factor."""
-    n = matrix.shape[0]
+    n = width_of(axes, matrix)
     for j in range(n):
         for i in range(n):
             total = matrix[i, j]
@@ -136,11 +146,11 @@ def whiten(factor, matrix, out):
             for k in range(j):
                 total -= out[i, k] * factor[j, k]
             out[i, j] = total / factor[j, j]
-    symmetrise(out)
+    symmetrise(axes, out)
 
 
 @register_jitable
-def eigen(matrix, vectors):
+def eigen(axes, matrix, vectors):
     """Diagonalise a symmetric matrix in place; its diagonal is then that of the eigenvalues.
 
     Columns of vectors are the eigenvectors. Cyclic Jacobi: entries are rotated away until they are
@@ -148,7 +158,7 @@ def eigen(matrix, vectors):
     graded matrices keep their digits, and eigenvalues may be equal. One rotation is the closed
     form for 2 x 2.
     """
-    n = matrix.shape[0]
+    n = width_of(axes, matrix)
     for i in range(n):
         for j in range(n):
             vectors[i, j] = 1.0 if i == j else 0.0
@@ -158,20 +168,21 @@ def eigen(matrix, vectors):
             for q in range(p + 1, n):
                 size = math.sqrt(abs(matrix[p, p])) * math.sqrt(abs(matrix[q, q]))
                 if abs(matrix[p, q]) > 0.25 * _EPSILON * size:
-                    _rotate(matrix, vectors, p, q)
+                    _rotate(axes, matrix, vectors, p, q)
                     rotated = True
         if n == 2 or not rotated:
             break
 
 
 @register_jitable
-def _rotate(matrix, vectors, p, q):
+def _rotate(axes, matrix, vectors, p, q):
     """One Jacobi rotation, which makes entry (p, q) zero."""
     entry = matrix[p, q]
     difference = matrix[q, q] - matrix[p, p]
-    # tan of the angle, the smaller root; written so that nothing overflows
-    tangent = 2.0 * entry / (abs(difference) + math.hypot(difference, 2.0 * entry))
-    if difference < 0.0:
+    # tan of the angle, the smaller root; a quotient that overflows leaves nothing to rotate
+    quotient = difference / (2.0 * entry)
+    tangent = 1.0 / (abs(quotient) + math.sqrt(1.0 + quotient * quotient))
+    if quotient < 0.0:
         tangent = -tangent
     cosine = 1.0 / math.sqrt(1.0 + tangent * tangent)
     sine = tangent * cosine
@@ -180,7 +191,7 @@ def _rotate(matrix, vectors, p, q):
     matrix[q, q] += tangent * entry
     matrix[p, q] = 0.0
     matrix[q, p] = 0.0
-    for k in range(matrix.shape[0]):
+    for k in range(width_of(axes, matrix)):
         if k != p and k != q:
             at_p, at_q = matrix[k, p], matrix[k, q]
             matrix[k, p] = at_p - sine * (at_q + ratio * at_p)
@@ -193,13 +204,13 @@ def _rotate(matrix, vectors, p, q):
 
 
 @register_jitable
-def exp_congruence(vectors, spectrum, scratch, out):
+def exp_congruence(axes, vectors, spectrum, scratch, out):
     """Write vectors diag(exp(values)) vectors^T to out, for the values on the diagonal of spectrum.
 
     A Gram matrix: symmetric to the last bit and not negative. `vectors` need not be orthogonal.
     """
-    for j in range(out.shape[0]):
+    for j in range(width_of(axes, out)):
         scale = math.exp(0.5 * spectrum[j, j])
-        for i in range(out.shape[0]):
+        for i in range(width_of(axes, out)):
             scratch[i, j] = scale * vectors[i, j]
-    product_right_transposed(scratch, scratch, out)
+    product_right_transposed(axes, scratch, scratch, out)
