@@ -1,14 +1,11 @@
 """A study goes on where it was stopped, and the workers do not matter."""
 
 import json
-from pathlib import Path
 
 import joblib
 import pandas as pd
 import pytest
 
-import geomstats_ldp
-from geomstats_ldp.compilation import _compiled_sources
 from geomstats_ldp.exceptions import StudyFileError
 from geomstats_ldp.studies import runner
 from geomstats_ldp.studies.methods import METHODS, Cell, run_cell
@@ -137,12 +134,6 @@ def test_the_bar_shows_the_cell_and_the_remaining_time(tmp_path, capsys):
     assert "compiling" in printed
     assert "cell 2/2 F-gaussian-2-spr-paper" in printed
     assert f"{2 * REPETITIONS}/{2 * REPETITIONS} [" in printed and "<00:00" in printed
-
-
-def test_a_change_of_the_study_recompiles_nothing():
-    sources = _compiled_sources(Path(geomstats_ldp.__file__).parent)
-    studies = {name for name in sources if name.startswith("studies/")}
-    assert studies == {"studies/affine_score.py"}
 
 
 def test_cells_of_a_study():
