@@ -61,4 +61,5 @@ def test_of_the_package_itself():
     kernels |= {"mechanisms/privunit.py", "losses/pca.py"}
     assert kernels <= followed
     apart = ("estimators", "inference", "studies", "datasets", "cli", "plotting")
-    assert not [name for name in followed if name.startswith(apart)]
+    found = [name for name in followed if name.startswith(apart)]
+    assert found == ["studies/affine_score.py"]  # a loss of its own; the rest of a study is apart

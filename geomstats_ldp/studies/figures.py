@@ -7,6 +7,7 @@ import re
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from geomstats_ldp.studies.designs import load_design
@@ -14,6 +15,8 @@ from geomstats_ldp.studies.designs import load_design
 #: One dash pattern, marker and shade a curve, so that they are told apart in grey too.
 _DASHES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
 _MARKERS = "osD^v"
+
+_PANELS_ABREAST = 3
 
 #: Between the points of two curves: octaves of n, or steps between privacy levels.
 _SHIFT = 0.05
@@ -94,7 +97,7 @@ def plot_methods(summary, value, level=0.95):
 
 def _panels(summary):
     groups = list(summary.groupby("design", sort=False))
-    n_columns = min(3, len(groups))
+    n_columns = min(_PANELS_ABREAST, len(groups))
     n_rows = -(-len(groups) // n_columns)
     figure, axes = plt.subplots(
         n_rows,
@@ -142,7 +145,8 @@ def _log_errors(panel):
 def _coverages(panel, summary, level):
     """Axis of coverages, the same in all panels, with the Monte Carlo band of the level."""
     half = 2 * math.sqrt(level * (1 - level) / summary["repetitions"].min())
-    panel.axhspan(level - half, level + half, color="0.85", zorder=0)
+    label = rf"${level:g} \pm 2$ s.e."
+    panel.axhspan(level - half, level + half, color="0.85", zorder=0, label=label)
     panel.axhline(level, color="0.5", linewidth=0.8, zorder=1)
     lowest = min(summary["coverage"].min(), level - half)
     panel.set_ylim(lowest - 0.05 * (1 - lowest), 1 + 0.05 * (1 - lowest))
@@ -159,8 +163,11 @@ def _label_n(panel, rows):
 
 
 def _with_legend(figure, panels):
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    entries = zip(*panels[0][0].get_legend_handles_labels())
+    # Curves first, the band last.
+    handles, labels = zip(*sorted(entries, key=lambda entry: isinstance(entry[0], Patch)))
+    n_columns = min(len(labels), 2 * min(len(panels), _PANELS_ABREAST))
+    figure.legend(handles, labels, loc="outside lower center", ncols=n_columns, frameon=False)
     return figure
 
 

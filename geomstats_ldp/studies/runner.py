@@ -21,8 +21,10 @@ _TASK = 10
 #: Participants of the run that compiles a combination before the clock of the study starts.
 _WARM_UP = 200
 
-#: Packages whose versions are noted with a run.
-_PACKAGES = ("geomstats", "numpy", "scipy", "numba", "joblib")
+#: Packages whose versions are noted with a run. llvmlite stands for the compiler: naming that
+#: would make this a source of compiled code, and every change of a study recompile all (see
+#: `geomstats_ldp.compilation`).
+_PACKAGES = ("geomstats", "numpy", "scipy", "llvmlite", "joblib")
 
 
 def study_cells(designs, epsilons, mechanisms, methods, tunings):

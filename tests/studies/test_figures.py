@@ -10,6 +10,7 @@ from geomstats_ldp.studies.figures import plot_coverage_curves, plot_error_curve
 from geomstats_ldp.studies.report import study_figures
 
 BAND = (0.95 - 2 * math.sqrt(0.95 * 0.05 / 500), 0.95 + 2 * math.sqrt(0.95 * 0.05 / 500))
+BAND_LABEL = r"$0.95 \pm 2$ s.e."
 EPSILON_LABELS = ["no privacy", r"$\epsilon = 8$", r"$\epsilon = 1$"]
 
 
@@ -63,7 +64,7 @@ def test_error_curves(pairs):
 
 def test_coverage_curves_have_the_monte_carlo_band(pairs):
     figure = plot_coverage_curves(pairs)
-    assert legend_texts(figure) == EPSILON_LABELS
+    assert legend_texts(figure) == [*EPSILON_LABELS, BAND_LABEL]
     for panel in panels(figure):
         assert (panel.get_xlabel(), panel.get_ylabel()) == ("participants n", "coverage")
         assert np.allclose(bands(panel), [BAND])
@@ -79,7 +80,8 @@ def test_coverage_curves_have_the_monte_carlo_band(pairs):
 def test_methods(made_up_summary, value):
     summary = made_up_summary()
     figure = plot_methods(summary, value)
-    assert legend_texts(figure) == ["symmetric pairs", "same trajectory", "half-sample probes"]
+    names = ["symmetric pairs", "same trajectory", "half-sample probes"]
+    assert legend_texts(figure) == names + [BAND_LABEL] * (value == "coverage")
     for panel in panels(figure):
         assert panel.get_xlabel() == r"privacy level $\epsilon$"
         assert tick_texts(panel) == ["none", "8", "1"]

@@ -1,13 +1,18 @@
 """Cells: their names, seeds and checkpoints, and rows that agree with themselves."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from geomstats.geometry.euclidean import Euclidean
 from scipy import stats
 
+from geomstats_ldp.geometry import Geometry, log_box
+from geomstats_ldp.losses import FrechetLoss
 from geomstats_ldp.studies import methods
+from geomstats_ldp.studies.axial_frechet import AxialFrechetLoss
 from geomstats_ldp.studies.designs import FiniteLaw, load_design
 from geomstats_ldp.studies.methods import METHODS, Cell, repetition_seeds, run_cell
 from geomstats_ldp.studies.oracle import oracle_semi_axes
@@ -125,6 +130,36 @@ def test_a_cell_of_the_paper(design, epsilon):
     paper = paper_table().set_index(["design", "epsilon"]).loc[(design, epsilon)]
     assert abs(table["error"] - paper["paper_error"]).item() < 3.5 * table["error_se"].item()
     assert abs(table["coverage_z"].item()) < 3.5
+
+
+@pytest.mark.slow
+def test_the_paper_calibrated_c_over_its_box(monkeypatch):
+    """It states no score bound for C. The triangle inequality's gives errors it does not have.
+
+    The logarithm is an isometry, so this is design C in Euclidean space, which compiles faster.
+    """
+    center, axes = np.array([0.2, 0.1, -0.3]), np.array([0.31, 0.38, 0.29])
+    support = np.concatenate([[center], center + np.diag(axes), center - np.diag(axes)])
+    flat = replace(
+        load_design("C"),
+        space=Euclidean(3),
+        region=log_box(center, [0.5] * 3, holds_queries=True),
+        reference=np.zeros(3),
+        initial_point=np.array([0.32, 0.0, -0.22]),
+        target=center,
+        law=FiniteLaw(support, [0.4] + [0.1] * 6),
+    )
+    ratios = []
+    for loss in (
+        AxialFrechetLoss(center=center, half_axes=axes),
+        FrechetLoss(center=center, data_radius=0.38),
+    ):
+        geometry = Geometry(flat.space, flat.reference)
+        design = replace(flat, loss=loss, score_bound=loss.score_bound(geometry, flat.region))
+        monkeypatch.setattr(methods, "load_design", lambda _, design=design: design)
+        rows = run_cell(Cell("C", "gaussian", 4.0), [32000], range(200), seed=0)
+        ratios.append(np.mean([row["error"] for row in rows]) / 0.0229)
+    assert abs(ratios[0] - 1) < 0.08 < ratios[1] - 1
 
 
 @pytest.mark.parametrize(
