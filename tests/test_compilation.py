@@ -61,4 +61,5 @@ def test_of_the_package_itself():
     kernels |= {"mechanisms/privunit.py", "losses/pca.py"}
     assert kernels <= followed
     apart = ("estimators", "inference", "studies", "datasets", "cli", "plotting")
-    assert not [name for name in followed if name.startswith(apart)]
+    with_kernels = {"studies/affine_score.py"}
+    assert not [name for name in followed - with_kernels if name.startswith(apart)]
