@@ -22,7 +22,7 @@ _LARGEST_STEP = 0.75
 _LARGEST_SPREAD = 0.03
 
 #: Least C n^(1 - a) p H of a run.
-_FEWEST_MIXINGS = 6.0
+_FEWEST_MIXINGS = 8.0
 
 #: Exponent of the radius, and the number of participants at which `_balanced_radius` applies.
 _RADIUS_EXPONENT = 0.27
@@ -60,7 +60,7 @@ def default_gain(
     Large gains forget the initial point and average well; but noise then drives the iterates far
     from the target, where the score bends. In the linear recursion their coordinates have
     variance C n^-a p Sigma / (2 H), with p the largest eigenvalue of the preconditioner. However
-    strong the noise, the constant stays so large that C n^(1 - a) p H is 6: this many effective
+    strong the noise, the constant stays so large that C n^(1 - a) p H is 8: this many effective
     samples of the recursion average out in the run, and the initial point is forgotten.
 
     The offset keeps the noise of the first update within the step cap, as in the paper, and the
@@ -80,7 +80,7 @@ def default_gain(
         Planned number of participants.
     pairs_per_round : int
     hessian : float, optional
-        Typical eigenvalue H of the Hessian, where the loss knows it.
+        Typical eigenvalue H of the Hessian, where the loss knows better than L_H / 5.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def default_radius(mechanism, hessian_bound, length, n_participants=None, hessia
     n_participants : int, optional
         Planned number of participants.
     hessian : float, optional
-        Typical eigenvalue of the Hessian, where the loss knows it.
+        Typical eigenvalue of the Hessian, where the loss knows better than L_H / 5.
 
     Returns
     -------

@@ -123,7 +123,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             preconditioner,
             planned,
             self.pairs_per_round,
-            hessian=loss.target_hessian(geometry),
+            hessian=loss.typical_hessian(geometry),
         )
         return make_protocol(
             space,
@@ -175,7 +175,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         widest = region_of_queries(geometry, region, LARGEST_RADIUS * length)
         mechanism = self._make_mechanism(geometry, loss, widest)
         bound = loss.hessian_bound(geometry, widest)
-        hessian = loss.target_hessian(geometry)
+        hessian = loss.typical_hessian(geometry)
         return default_radius(mechanism, bound, length, planned, hessian=hessian)
 
 

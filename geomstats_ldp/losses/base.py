@@ -62,6 +62,13 @@ class Loss(ABC):
         """
         return None
 
+    def typical_hessian(self, geometry):
+        """Size of the eigenvalues to expect of the population Hessian, if better known than L_H.
+
+        It sets the default gain and radius only. Default `target_hessian`.
+        """
+        return self.target_hessian(geometry)
+
     @property
     def bending_length(self):
         """Distance over which the score bends of its own accord; infinite if it does not."""

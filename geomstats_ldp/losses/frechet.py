@@ -66,6 +66,10 @@ class FrechetLoss(RadialLoss):
         """One on flat spaces, where the score is affine."""
         return 1.0 if tuple(geometry.guard.curvature) == (0.0, 0.0) else None
 
+    def typical_hessian(self, geometry):
+        """One where the curvature is not positive: no eigenvalue is smaller there."""
+        return 1.0 if geometry.guard.curvature[1] <= 0 else None
+
     def twin(self):
         """Select the compiled score."""
         return FrechetTwin(self.data_radius)
