@@ -38,7 +38,16 @@ KNOWN_HESSIAN_SD = 0.1
 
 #: Relative finite-difference bias b (h / length)^2, and the largest h / length.
 _BIAS = 1.0
-LARGEST_RADIUS = 0.4
+_LARGEST_RADIUS = 0.4
+
+#: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
+#: score bound grows with their reach.
+_LARGEST_RADIUS_KNOWN = 0.2
+
+
+def largest_radius(length, is_hessian_known=False):
+    """Largest query radius that `default_radius` may choose."""
+    return length * (_LARGEST_RADIUS_KNOWN if is_hessian_known else _LARGEST_RADIUS)
 
 
 def _typical_score_variance(mechanism):
@@ -115,7 +124,7 @@ def _balanced_radius(mechanism, hessian, length):
     return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
 
 
-def default_radius(mechanism, hessian_bound, length, n_participants=None, hessian=None):
+def default_radius(mechanism, hessian_bound, length, maximum, n_participants=None, hessian=None):
     """Query radius: fixed c n^-0.27 for a planned n, else the same rule along the run.
 
     Parameters
@@ -126,6 +135,8 @@ def default_radius(mechanism, hessian_bound, length, n_participants=None, hessia
     length : float
         Scale over which the score bends: at most the radius of the region, and at most the radius
         of curvature of the space (1 on the unit sphere).
+    maximum : float
+        See `largest_radius`.
     n_participants : int, optional
         Planned number of participants.
     hessian : float, optional
@@ -137,7 +148,6 @@ def default_radius(mechanism, hessian_bound, length, n_participants=None, hessia
     """
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
     balanced = _balanced_radius(mechanism, hessian, length)
-    maximum = LARGEST_RADIUS * length
     if n_participants is not None:
         shrink = (n_participants / _REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT
         return RadiusRule.fixed(min(maximum, balanced * shrink))

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 
 from geomstats_ldp.defaults import (
     KNOWN_HESSIAN_SD,
-    LARGEST_RADIUS,
     default_gain,
     default_radius,
+    largest_radius,
 )
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
@@ -172,11 +172,12 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     def _default_radius(self, geometry, region, loss, length, planned):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
-        widest = region_of_queries(geometry, region, LARGEST_RADIUS * length)
+        maximum = largest_radius(length, loss.target_hessian(geometry) is not None)
+        widest = region_of_queries(geometry, region, maximum)
         mechanism = self._make_mechanism(geometry, loss, widest)
         bound = loss.hessian_bound(geometry, widest)
         hessian = loss.typical_hessian(geometry)
-        return default_radius(mechanism, bound, length, planned, hessian=hessian)
+        return default_radius(mechanism, bound, length, maximum, planned, hessian=hessian)
 
 
 def _known_hessian(geometry, loss):
