@@ -32,10 +32,6 @@ _REFERENCE_PARTICIPANTS = 5000
 _TYPICAL_HESSIAN = 0.2
 _TYPICAL_SCORE_VARIANCE = 0.25
 
-#: Standard deviation of a Hessian that the loss knows, relative to it: the iterates wander about
-#: the target, where the Hessian is another.
-KNOWN_HESSIAN_SD = 0.1
-
 #: Relative finite-difference bias b (h / length)^2, and the largest h / length.
 _BIAS = 1.0
 _LARGEST_RADIUS = 0.4

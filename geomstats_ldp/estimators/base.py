@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from geomstats_ldp.defaults import (
-    KNOWN_HESSIAN_SD,
     default_gain,
     default_radius,
     largest_radius,
@@ -185,7 +184,7 @@ def _known_hessian(geometry, loss):
     hessian = loss.target_hessian(geometry)
     if hessian is None:
         return None
-    return tuple(map(tuple, hessian * np.eye(geometry.dim))), KNOWN_HESSIAN_SD * hessian
+    return tuple(map(tuple, hessian * np.eye(geometry.dim))), loss.target_hessian_sd * hessian
 
 
 def bending_length(guard, region, loss):

@@ -23,6 +23,10 @@ class Loss(ABC):
 
     name: ClassVar[str]
 
+    #: Standard deviation of a known `target_hessian` as the default prior, relative to it: iterates
+    #: wander about the target, where the Hessian may be another.
+    target_hessian_sd: ClassVar[float] = 0.1
+
     @abstractmethod
     def check_space(self, guard):
         """Raise ProtocolError unless the loss is defined on this `GuardedSpace`."""

@@ -64,6 +64,7 @@ class SPDLikelihoodLoss(Loss):
     """
 
     name = "spd_likelihood"
+    target_hessian_sd = 0.2
 
     def __init__(self, *, norm_bound):
         self.norm_bound = positive_number("norm_bound", norm_bound)
@@ -110,6 +111,10 @@ class SPDLikelihoodLoss(Loss):
     def target_hessian(self, geometry):
         """One half (section S.1.5 of the paper)."""
         return 0.5
+
+    def typical_hessian(self, geometry):
+        """Nothing better than L_H: away from the target the Hessian soon is far from one half."""
+        return None
 
     def to_spec(self):
         """Plain record, for JSON."""

@@ -137,8 +137,9 @@ def test_ill_conditioned_centres(metric):
         mean = PrivateFrechetMean(spd_space(2, SPD[metric]), **options)
         return mean.fit(np.tile(start, (30, 1, 1))), start
 
-    with pytest.raises(ValueError, match="ill-conditioned reference point"):
-        fit_at(1e8)
+    if metric == "affine":
+        with pytest.raises(ValueError, match="ill-conditioned reference point"):
+            fit_at(1e8)
     mean, start = fit_at(1e4)
     assert all_finite(mean)
     geometry = mean.protocol_.geometry

@@ -16,8 +16,8 @@ from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import (
     euclidean,
     hyperboloid,
-    spd_affine,
-    spd_log_euclidean,
+    spd_affine_2x2,
+    spd_log_euclidean_2x2,
     sphere,
 )
 
@@ -262,5 +262,5 @@ def test_twins_are_of_the_class_of_their_space():
     assert isinstance(make("sphere2").twin(), sphere.SphereTwin)
     assert isinstance(make("euclidean").twin(), euclidean.EuclideanTwin)
     assert isinstance(make("hyperboloid2").twin(), hyperboloid.HyperboloidTwin)
-    assert isinstance(make("spd").twin(), spd_affine.SPDAffineTwin)
-    assert isinstance(make("log_euclidean2").twin(), spd_log_euclidean.SPDLogEuclideanTwin)
+    assert isinstance(make("spd").twin(), spd_affine_2x2.SPD2AffineTwin)
+    assert isinstance(make("log_euclidean2").twin(), spd_log_euclidean_2x2.SPD2LogEuclideanTwin)

@@ -75,5 +75,7 @@ def test_conformance(case, check):
 
 
 def test_every_loss_is_examined():
-    own = {name for name, cls in LOSSES.items() if cls.__module__.startswith("geomstats_ldp.")}
+    own = {
+        name for name, cls in LOSSES.items() if cls.__module__.startswith("geomstats_ldp.losses.")
+    }
     assert {case.loss.name for case in CASES} == own

@@ -45,7 +45,11 @@ CASES = {
 
 
 def test_every_loss_is_tested():
-    assert {make(np.zeros(1)).name for _, make in CASES.values()} == set(LOSSES)
+    # losses that other packages, or the studies, have registered are theirs to test
+    own = {
+        name for name, cls in LOSSES.items() if cls.__module__.startswith("geomstats_ldp.losses.")
+    }
+    assert {make(np.zeros(1)).name for _, make in CASES.values()} == own
 
 
 @pytest.fixture(params=list(CASES))
