@@ -64,7 +64,7 @@ class FrechetLoss(RadialLoss):
 
     def target_hessian(self, geometry):
         """One on flat spaces, where the score is affine."""
-        return 1.0 if tuple(geometry.guard.curvature) == (0.0, 0.0) else None
+        return 1.0 if geometry.guard.is_flat else None
 
     def typical_hessian(self, geometry):
         """One where the curvature is not positive: no eigenvalue is smaller there."""

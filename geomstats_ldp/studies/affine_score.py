@@ -59,7 +59,7 @@ class AffineScoreLoss(RadialLoss):
 
     def target_hessian(self, geometry):
         """One half on flat spaces."""
-        return _SLOPE if tuple(geometry.guard.curvature) == (0.0, 0.0) else None
+        return _SLOPE if geometry.guard.is_flat else None
 
     def twin(self):
         """Select the compiled score."""

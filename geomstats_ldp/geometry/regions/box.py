@@ -53,7 +53,7 @@ class LogBox(NamedTuple):
 
     def check(self, geometry):
         """Raise ProtocolError unless the space is flat and of the dimension of the box."""
-        if tuple(geometry.guard.curvature) != (0.0, 0.0):
+        if not geometry.guard.is_flat:
             raise ProtocolError(
                 f"region 'log_box' needs a flat space; got {geometry.guard.name}. "
                 "Use geodesic_ball, or spectral_band for SPD matrices"

@@ -60,6 +60,11 @@ class GuardedSpace(ABC):
     def from_spec(cls, spec):
         """Build the geomstats space of a record."""
 
+    @property
+    def is_flat(self):
+        """Whether the curvature is known to be zero."""
+        return tuple(self.curvature) == (0.0, 0.0)
+
     # ---------------------------------------------------------------- points and vectors
 
     def origin(self):
