@@ -153,7 +153,7 @@ class _Run:
         self._loss = loss_from_spec(server.protocol.loss)
         self._state = copy_state(server.state)
         self._compute, self._parts = _engine_parts(server, self._loss, self._state)
-        self._twin = server.engine.geometry if server.engine.name == "compiled" else None
+        self._twin = server.engine.twin
 
     def converted(self, rows):
         return rows if self._convert is None else self._convert(rows)

@@ -1,5 +1,8 @@
 """The digest that names compiled entry points follows the files they are made of, and no others."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +66,32 @@ def test_of_the_package_itself():
     apart = ("estimators", "inference", "studies", "datasets", "cli", "plotting")
     found = [name for name in followed if name.startswith(apart)]
     assert found == ["studies/affine_score.py"]  # a loss of its own; the rest of a study is apart
+
+
+@pytest.mark.slow  # compiles twice
+def test_processes_that_start_cold_at_once_share_the_cache(tmp_path):
+    program = (
+        "import numpy as np\n"
+        "from geomstats_ldp import PrivateVMFLocation\n"
+        "rows = np.random.default_rng(0).normal([1.0, 0.0, 2.0], 1.0, size=(400, 3))\n"
+        "location = PrivateVMFLocation(epsilon=8.0, initial_point=[0, 0, 1], random_state=0)\n"
+        "print(location.fit(rows).estimate_.tolist())\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT.parent)}
+
+    def start():
+        command = [sys.executable, "-c", program]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+    def output(process):
+        printed, _ = process.communicate(timeout=300)
+        assert process.returncode == 0
+        return printed
+
+    first, second = start(), start()
+    printed = output(first)
+    assert output(second) == printed
+    compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
+    assert len(compiled) > 4
+    assert output(start()) == printed
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == compiled

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import platform
+import tempfile
 import time
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import geomstats
 import numba
@@ -23,6 +25,7 @@ from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.learning.incremental_frechet_mean import IncrementalFrechetMean
+from joblib import cpu_count, parallel_config
 from sklearn.decomposition import IncrementalPCA
 
 from geomstats_ldp import PrivatePCA
@@ -33,19 +36,27 @@ from geomstats_ldp.losses import FrechetLoss, PCALoss, PseudoHuberLoss, VonMises
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
 from geomstats_ldp.server import Server
+from geomstats_ldp.studies.methods import Cell
+from geomstats_ldp.studies.runner import open_study, run_study
 
 MECHANISMS = ("gaussian", "privunit", "l2_ball")
 
 
+def median_times(functions, repetitions):
+    """Median processor time of each call, after one that does not count; the calls take turns."""
+    times = [[_processor_time(function) for function in functions] for _ in range(repetitions + 1)]
+    return np.median(times[1:], axis=0)
+
+
 def median_time(function, repetitions):
     """Median processor time of a call, after one that does not count."""
+    return float(median_times([function], repetitions)[0])
+
+
+def _processor_time(function):
+    start = time.process_time()
     function()
-    times = []
-    for _ in range(repetitions):
-        start = time.process_time()
-        function()
-        times.append(time.process_time() - start)
-    return float(np.median(times))
+    return time.process_time() - start
 
 
 def frechet(space, center):
@@ -95,13 +106,12 @@ def engine_rows(case, mechanism, n, n_slow, repetitions):
     """One line of the first table."""
     protocol = planned(*case, mechanism, n)
     data, dim = data_about(protocol.geometry, n), protocol.geometry.dim
-    start = time.process_time()
-    emulate(Server(protocol), data, 0)
-    first = time.process_time() - start
-    compiled = median_time(lambda: emulate(Server(protocol), data, 0), repetitions) / n
-    normals = (
-        median_time(lambda: np.random.default_rng(0).standard_normal((n, dim)), repetitions) / n
+    first = _processor_time(lambda: emulate(Server(protocol), data, 0))
+    calls = (
+        lambda: emulate(Server(protocol), data, 0),
+        lambda: np.random.default_rng(0).standard_normal((n, dim)),
     )
+    compiled, normals = median_times(calls, repetitions) / n
     slow_protocol = planned(*case, mechanism, n_slow)
     slow = (
         median_time(
@@ -158,18 +168,50 @@ def alternatives(n, repetitions):
     return {name: median_time(task, repetitions) / n for name, task in tasks.items()}
 
 
+def make_pca():
+    """Estimator of the two tables of memory."""
+    return PrivatePCA(norm_bound=4.0, epsilon=4.0, initial_point=np.eye(10)[0], random_state=0)
+
+
+def wide_rows(n, seed=0):
+    """Rows of ten numbers."""
+    return np.random.default_rng(seed).normal(size=(n, 10)) * np.linspace(1.0, 0.2, 10)
+
+
+def traced(function):
+    """Seconds of a call and the peak of what it allocates, in megabytes."""
+    tracemalloc.start()
+    seconds = _processor_time(function)
+    peak = tracemalloc.get_traced_memory()[1] / 1e6
+    tracemalloc.stop()
+    return seconds, peak
+
+
 def fit_rows(sizes):
     """Seconds and peak megabytes of `PrivatePCA.fit` beside its data, by number of rows."""
-    rows = []
+    tables = [wide_rows(n) for n in sizes]
+    calls = [lambda X=X: make_pca().fit(X) for X in tables]
+    seconds = median_times(calls, 3)
+    return [(n, s, traced(call)[1]) for n, s, call in zip(sizes, seconds, calls)]
+
+
+def block_rows(sizes, block=100_000):
+    """Seconds and peak megabytes of `PrivatePCA.fit_blocks`, its data included."""
     for n in sizes:
-        X = np.random.default_rng(0).normal(size=(n, 10)) * np.linspace(1.0, 0.2, 10)
-        pca = PrivatePCA(norm_bound=4.0, epsilon=4.0, initial_point=np.eye(10)[0], random_state=0)
-        seconds = median_time(lambda pca=pca, X=X: pca.fit(X), 3)
-        tracemalloc.start()
-        pca.fit(X)
-        rows.append((n, seconds, tracemalloc.get_traced_memory()[1] / 1e6))
-        tracemalloc.stop()
-    return rows
+        blocks = (wide_rows(min(block, n - start), start) for start in range(0, n, block))
+        yield (n, *traced(lambda blocks=blocks, n=n: make_pca().fit_blocks(blocks, n)))
+
+
+def repetition_seconds(n, repetitions):
+    """Wall seconds of a cell of the simulation study on all cores, workers being up."""
+    times = []
+    with parallel_config(n_jobs=-1), tempfile.TemporaryDirectory() as folder:
+        for seed in range(2):
+            store = open_study(Path(folder) / str(seed), [n], repetitions, seed)
+            start = time.perf_counter()
+            run_study([Cell("A", "gaussian", 8.0)], store, progress=False)
+            times.append(time.perf_counter() - start)
+    return times[-1]
 
 
 def main(arguments=None):
@@ -204,10 +246,25 @@ def main(arguments=None):
     print("\n| instead | ns a row |\n| --- | ---: |")
     for name, seconds in alternatives(100 if quick else 3000, min(repetitions, 3)).items():
         print(f"| {name} | {seconds * 1e9:.0f} |", flush=True)
-    print("\n| PrivatePCA.fit, rows of 10 | seconds | peak beside the data, MB |")
-    print("| ---: | ---: | ---: |")
-    for rows, seconds, megabytes in fit_rows((1000,) if quick else (100_000, 1_000_000)):
-        print(f"| {rows} | {seconds:.2f} | {megabytes:.0f} |", flush=True)
+    memory_tables(quick)
+    n, repetitions = (200, 3) if quick else (32_000, 500)
+    seconds = repetition_seconds(n, repetitions)
+    print(f"\n{repetitions} repetitions of design A, n = {n}, {cpu_count()} cores: {seconds:.1f} s")
+
+
+def memory_tables(quick):
+    """Print time and memory of many rows."""
+    sizes = (100_000, 1_000_000, 10_000_000)
+    tables = {
+        "fit, rows of 10 | seconds | peak beside the data": fit_rows(
+            (1000,) if quick else sizes[:2]
+        ),
+        "fit_blocks, rows of 10 | seconds | peak": block_rows((1000,) if quick else sizes[1:]),
+    }
+    for title, rows in tables.items():
+        print(f"\n| PrivatePCA.{title}, MB |\n| ---: | ---: | ---: |")
+        for n, seconds, megabytes in rows:
+            print(f"| {n} | {seconds:.2f} | {megabytes:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,8 +24,10 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.inference import WaldRegion
 from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses.rows import check_rows
 from geomstats_ldp.protocol import GainRule, Protocol
 from geomstats_ldp.protocol.checks import check_count
+from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
 
 
@@ -204,9 +206,9 @@ class BaselineEstimator(BaseEstimator):
 
     def _check_rows(self, X):
         geometry, loss = self.protocol.geometry, loss_from_spec(self.protocol.loss)
-        data, shape = loss.check_data(geometry, X), tuple(loss.data_shape(geometry))
-        if data.ndim != 1 + len(shape) or len(data) == 0:
-            raise ValueError(f"X must have shape (n, {str(shape)[1:-1]}); got {data.shape}")
+        data = check_rows(loss, geometry, X, make_engine(self.engine, geometry).twin)
+        if len(data) == 0:
+            raise ValueError(f"X must have shape (n, ...) with n >= 1; got {data.shape}")
         return data
 
     def _check_checkpoints(self, n_rows):

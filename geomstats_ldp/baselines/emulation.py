@@ -13,6 +13,7 @@ from geomstats_ldp.baselines.recursion import (
 )
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses.rows import clip_rows
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.server.engine import make_engine
@@ -137,7 +138,7 @@ class BaselineRun:
         self._choose_engine(make_engine(engine, geometry))
 
     def _choose_engine(self, engine):
-        loss, mechanism = self._loss, self._protocol.randomiser
+        loss, mechanism, self._twin = self._loss, self._protocol.randomiser, engine.twin
         if engine.name == "compiled" and loss.twin() is not None:
             self.engine = "compiled"
             self._walk, self._probe = _compiled_answer_at_iterates, _compiled_answer_probes
@@ -159,9 +160,10 @@ class BaselineRun:
         """
         streams = make_streams(random_state)
         for first in range(0, len(data), _BLOCK):
-            rows = self._loss.clip(self._protocol.geometry, data[first : first + _BLOCK])
+            rows = data[first : first + _BLOCK]
+            rows = clip_rows(self._loss, self._protocol.geometry, rows, self._twin)
             variates = self._protocol.randomiser.draw(len(rows), streams)
-            self._answer(first, np.ascontiguousarray(rows), variates)
+            self._answer(first, rows, variates)
 
     def _answer(self, first, rows, variates):
         """Answers of the participants from number `first`, counted from zero."""

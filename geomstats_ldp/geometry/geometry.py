@@ -170,8 +170,7 @@ class Geometry:
     def lower(self, tangent_vec, point):
         """Coordinates in the public frame of a tangent vector at `point`: B_x^{-1} v."""
         at_reference = self.transport(tangent_vec, point, self.reference)
-        coords = [self.guard.inner(at_reference, vector, self.reference) for vector in self.basis]
-        return np.stack(coords, axis=-1)
+        return self.guard.products(at_reference, self.basis, self.reference)
 
     # ---------------------------------------------------------------- compiled engine
 

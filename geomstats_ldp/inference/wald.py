@@ -134,7 +134,10 @@ class WaldRegion:
     @property
     def is_informative(self):
         """Whether the whole ellipsoid stays inside the working region."""
-        if self.angular_radii[0] >= 2 * self.region.radius:
+        reach = self.angular_radii[0]
+        if reach <= self.region.depth(self.geometry, self._inner_center):
+            return True
+        if reach >= 2 * self.region.radius:
             return False
         ends = np.concatenate([self.semi_axes, -self.semi_axes])
         ends = ends * np.tile(self.semi_axis_lengths, 2)[:, None]

@@ -49,6 +49,11 @@ class Engine(NamedTuple):
     close_single: Callable
     replay_rounds: Callable
 
+    @property
+    def twin(self):
+        """Geometry of compiled loops, None for the geomstats engine."""
+        return self.geometry if self.name == "compiled" else None
+
 
 def make_engine(name, geometry):
     """Engine of the given name; "auto" compiles wherever the space has closed forms.

@@ -199,10 +199,12 @@ def _row(protocol, design, estimate, sandwich, counts):
     )
     axes = np.full(_N_AXES, np.nan)
     axes[: region.dim] = region.semi_axis_lengths
+    statistic = float(region.statistic(design.target))
     return {
         "error": design.error(estimate),
-        "covered": bool(region.contains(design.target)),
-        "statistic": float(region.statistic(design.target)),
+        # The target is inside the working region, to which the ellipsoid is restricted.
+        "covered": statistic <= region.threshold,
+        "statistic": statistic,
         **{f"semi_axis_{i + 1}": float(axis) for i, axis in enumerate(axes)},
         "informative": region.is_informative,
         "hessian_floor_active": sandwich.hessian_floor_active,

@@ -262,3 +262,21 @@ def test_record_of_a_region_reads_back(name, holds_queries):
 def test_unknown_records_are_refused():
     with pytest.raises(ProtocolError, match=r"region must be one of .*geodesic_ball.*got 'box'"):
         region_from_spec({"name": "box"})
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_depth_is_a_distance_that_stays_inside(name):
+    geometry, region, points = REGIONS[name]()
+    inner = [point for point in points if region.contains(geometry, point)]
+    assert 0 < len(inner) < len(points)
+    rng = np.random.default_rng(5)
+    for point in points:
+        depth = region.depth(geometry, point)
+        assert (depth >= 0) == region.contains(geometry, point)
+        coords = rng.normal(size=(200, geometry.dim))
+        coords *= abs(depth) / np.linalg.norm(coords, axis=1, keepdims=True)
+        around = geometry.exp(geometry.lift(coords, point), point)
+        if depth > 0:
+            assert region.contains(geometry, around).all()
+    # At the centre it is the distance to the edge itself.
+    assert math.isclose(region.depth(geometry, region.center), region.in_radius, rel_tol=1e-12)

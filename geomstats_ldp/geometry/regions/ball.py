@@ -40,6 +40,10 @@ class GeodesicBall(NamedTuple):
         """Whether points, shape [..., *point_shape], lie in the ball."""
         return geometry.dist(points, self.center) <= self.radius + slack
 
+    def depth(self, geometry, point):
+        """Distance from a point to the edge, or less; negative outside."""
+        return self.radius - float(geometry.dist(point, self.center))
+
     def widened(self, reach):
         """Ball that holds everything within geodesic distance `reach`, negative to shrink."""
         return self._replace(radius=self.radius + reach)

@@ -57,6 +57,11 @@ class SpectralBand(NamedTuple):
             values[..., -1] <= self.upper * math.exp(slack)
         )
 
+    def depth(self, geometry, point):
+        """Distance from a point to the edge, or less; negative outside."""
+        values = np.linalg.eigvalsh(point)
+        return min(math.log(values[0] / self.lower), math.log(self.upper / values[-1]))
+
     def widened(self, reach):
         """Band that holds everything within geodesic distance `reach`, negative to shrink."""
         return self._replace(

@@ -44,8 +44,15 @@ class LogBox(NamedTuple):
 
     def contains(self, geometry, points, slack=EDGE):
         """Whether points, shape [..., *point_shape], lie in the box."""
-        coords = geometry.lower(geometry.log(points, self.center), self.center)
-        return np.all(np.abs(coords) <= self.half_widths + slack, axis=-1)
+        return np.all(self._coordinates(geometry, points) <= self.half_widths + slack, axis=-1)
+
+    def depth(self, geometry, point):
+        """Distance from a point to the edge, or less; negative outside."""
+        return float(np.min(self.half_widths - self._coordinates(geometry, point)))
+
+    def _coordinates(self, geometry, points):
+        """Absolute coordinates, shape [..., dim]."""
+        return np.abs(geometry.lower(geometry.log(points, self.center), self.center))
 
     def widened(self, reach):
         """Box that holds everything within geodesic distance `reach`, negative to shrink."""

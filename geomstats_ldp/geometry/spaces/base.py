@@ -113,6 +113,10 @@ class GuardedSpace(ABC):
         """Riemannian inner product."""
         return self.space.metric.inner_product(tangent_vec_a, tangent_vec_b, base_point)
 
+    def products(self, tangent_vec, basis, base_point):
+        """Inner products with each vector of a basis, shape [..., dim]."""
+        return np.stack([self.inner(tangent_vec, vector, base_point) for vector in basis], axis=-1)
+
     def norm(self, tangent_vec, base_point):
         """Riemannian norm."""
         squared = self.inner(tangent_vec, tangent_vec, base_point)

@@ -69,6 +69,13 @@ class GuardedSPD(GuardedSpace):
             return product[..., 0, 0]
         return super().inner(tangent_vec_a, tangent_vec_b, base_point)
 
+    def products(self, tangent_vec, basis, base_point):
+        """Inner products with each vector of a basis, shape [..., dim], in one call."""
+        shape = np.shape(base_point)
+        pairs = np.broadcast_arrays(np.expand_dims(tangent_vec, -3), basis)
+        flat = self.inner(*(vectors.reshape(-1, *shape) for vectors in pairs), base_point)
+        return flat.reshape(pairs[0].shape[:-2])
+
     def exp(self, tangent_vec, base_point):
         """Riemannian exponential."""
         if self._is_number:
