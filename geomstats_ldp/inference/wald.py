@@ -139,14 +139,15 @@ class WaldRegion:
         """
         coords = np.asarray(coords, dtype=float)
         with np.errstate(over="ignore", invalid="ignore"):
-            points = self._retract(coords)
+            # Geomstats takes lists of vectors, and on some spaces no arrays of more dimensions.
+            points = self._retract(coords.reshape(-1, self.dim))
         if not np.isfinite(points).all():
             distances = self.geometry.retracted_distance(np.linalg.norm(coords, axis=-1))
             raise ProtocolError(
                 f"points at distances up to {np.max(distances):.3g} of the centre are too far out "
                 "for floating point: the region is uninformative"
             )
-        return self._from_inner(points)
+        return self._from_inner(points.reshape(*coords.shape[:-1], *self.geometry.shape))
 
     # ---------------------------------------------------------------- statistic
 
