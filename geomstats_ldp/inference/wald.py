@@ -231,7 +231,7 @@ class WaldRegion:
     # ---------------------------------------------------------------- display
 
     def plot(self, ax=None, view="tangent", **kwargs):
-        """Draw the region.
+        """Draw the region, as `boundary` has it: before the restriction to the working region.
 
         Parameters
         ----------

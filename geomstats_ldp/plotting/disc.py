@@ -65,7 +65,9 @@ def plot_on_poincare_disc(region, ax=None, points=None, **kwargs):
     PlotError
         If the region lies on another space, or `ax` is not two-dimensional.
     ProtocolError
-        Naming a point off the space, or if the region is too large for floating point.
+        If the region is too large for floating point.
+    ValueError
+        Naming a point off the space.
     """
     check_space(region, "Hyperbolic(2)", "plot_on_poincare_disc")
     points = to_ball(internal_points(region, points))

@@ -32,10 +32,13 @@ _SPACES = {
 
 
 def space_of(region):
-    """Name of the space of a region as geomstats spells it, such as "Hypersphere(2)"."""
+    """Name of the space of a region, such as "Hypersphere(2)", as one makes it in geomstats."""
     guard = region.geometry.guard
     name = _SPACES.get(guard.name, guard.name)
-    return f"{name}({guard.shape[0] if name == 'SPDMatrices' else guard.dim})"
+    if name == "SPDMatrices":
+        return f"{name}({guard.shape[0]})"
+    is_made_by_dim = name in ("Euclidean", "Hypersphere", "Hyperbolic")
+    return f"{name}({guard.dim})" if is_made_by_dim else f"{name} of dimension {guard.dim}"
 
 
 def check_space(region, space, function):

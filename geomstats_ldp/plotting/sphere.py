@@ -97,7 +97,9 @@ def _sides(ax, points):
 def _draw_sphere(ax, center):
     ax.computed_zorder = False
     ax.set_proj_type("ortho")
-    ax.view_init(elev=np.degrees(np.arcsin(center[2])), azim=np.degrees(np.arctan2(*center[1::-1])))
+    x, y, z = center
+    elevation, azimuth = np.arctan2([z, y], [np.hypot(x, y), x])
+    ax.view_init(elev=np.degrees(elevation), azim=np.degrees(azimuth))
     ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
     ax.set_box_aspect((1, 1, 1), zoom=1.3)
     ax.set_axis_off()

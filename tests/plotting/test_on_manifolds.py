@@ -102,8 +102,9 @@ def test_nothing_is_drawn_past_the_antipode(make_region):
     np.testing.assert_allclose(region.statistic(curve), region.threshold, rtol=1e-6)
 
 
-def test_the_centre_faces_the_viewer(make_region):
-    region = make_region("sphere")
+@pytest.mark.parametrize("center", [None, [0.0, 0.0, 1 + 4e-16], [0.0, -1.0, 0.0]])
+def test_the_centre_faces_the_viewer(make_region, center):
+    region = make_region("sphere", center=center)
     ax = plot_on_sphere(region)
     *place, depth = proj_transform(*region.center, ax.get_proj())
     *middle, middle_depth = proj_transform(0, 0, 0, ax.get_proj())

@@ -108,8 +108,9 @@ def test_regions_on_another_space_are_refused(make_region, name, other):
 
 def test_spaces_without_a_picture_hear_which_have_one(make_region):
     known = r"Hypersphere\(1\), Hypersphere\(2\), Hyperbolic\(2\), SPDMatrices\(2\)"
-    with pytest.raises(PlotError, match=rf"{known}; got one on Euclidean\(2\)"):
-        make_region("plane").plot(view="manifold")
+    for name, space in (("plane", r"Euclidean\(2\)"), ("rotations", "SpecialOrthogonal of dim")):
+        with pytest.raises(PlotError, match=rf"{known}; got one on {space}"):
+            make_region(name).plot(view="manifold")
     with pytest.raises(PlotError, match="view must be 'tangent' or 'manifold'; got 'globe'"):
         make_region("sphere").plot(view="globe")
     assert issubclass(PlotError, LDPError) and issubclass(PlotError, ValueError)
