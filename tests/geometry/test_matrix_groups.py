@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from geomstats.geometry.grassmannian import Grassmannian
@@ -167,3 +168,53 @@ def test_records_read_back_and_there_are_no_closed_forms(name):
 def test_rotations_as_vectors_are_refused():
     with pytest.raises(ProtocolError):
         guard_space(SpecialOrthogonal(3, point_type="vector"))
+
+
+def rotation_reference(base, tangent):
+    """Exponential at a rotation with many digits."""
+    matrix = mpmath.matrix(base.tolist())
+    return matrix * mpmath.expm(matrix.T * mpmath.matrix(tangent.tolist()), method="taylor")
+
+
+def as_array(matrix):
+    return np.array(matrix.tolist(), dtype=float)
+
+
+@pytest.mark.parametrize(
+    ("length", "tolerance"), [(1e-8, 1e-8), (0.7, 1e-13), (2.4, 1e-12), (math.pi - 1e-4, 1e-10)]
+)
+def test_closed_forms_of_rotations_against_mpmath(length, tolerance):
+    geometry = make("rotations3")
+    # The reference as rounded is orthogonal to 1e-16 only, which is 1e-8 of a length of 1e-8.
+    for tangent in unit_vectors(geometry, 5, seed=7):
+        vector = length * tangent
+        with mpmath.workdps(40):
+            point = as_array(rotation_reference(geometry.reference, vector))
+            half = rotation_reference(geometry.reference, vector / 2)
+            frame = mpmath.matrix(geometry.reference.T.tolist())
+            right = frame * half  # exp of half the way in the Lie algebra
+            other = unit_vectors(geometry, 1, seed=8)[0]
+            moved = as_array(half * (frame * mpmath.matrix(other.tolist())) * right)
+        np.testing.assert_allclose(geometry.exp(vector, geometry.reference), point, atol=1e-14)
+        error = geometry.log(point, geometry.reference) - vector
+        assert np.abs(error).max() < tolerance * length
+        transported = geometry.transport(other, geometry.reference, point)
+        np.testing.assert_allclose(transported, moved, atol=max(tolerance, 1e-14))
+
+
+def test_closed_forms_of_rotations_equal_geomstats():
+    geometry = make("rotations3")
+    metric, base = geometry.space.metric, geometry.reference
+    tangents = unit_vectors(geometry, 20, seed=9) * np.linspace(0.1, 3.0, 20)[:, None, None]
+    points = geometry.exp(tangents, base)
+    other = unit_vectors(geometry, 20, seed=10)
+    np.testing.assert_allclose(points, metric.exp(tangents, base), atol=1e-12)
+    for tangent, point, vector in zip(tangents, points, other):
+        np.testing.assert_allclose(geometry.log(point, base), metric.log(point, base), atol=1e-10)
+        theirs = metric.parallel_transport(vector, base, direction=tangent)
+        np.testing.assert_allclose(geometry.transport(vector, base, point), theirs, atol=1e-10)
+        product = metric.inner_product(tangent, vector, base)
+        assert math.isclose(geometry.guard.inner(tangent, vector, base), product, abs_tol=1e-12)
+    np.testing.assert_allclose(
+        geometry.log(points, base), tangents, atol=1e-12
+    )  # many points at once

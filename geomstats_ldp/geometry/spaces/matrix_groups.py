@@ -1,6 +1,6 @@
-"""Rotation matrices and subspaces, through geomstats alone; the compiled engine has no twins.
+"""Rotation matrices and subspaces; the compiled engine has no twins.
 
-Both logarithms are matrix logarithms. Next to the cut locus geomstats returns complex matrices,
+Both logarithms of geomstats are matrix logarithms. Next to the cut locus they are complex matrices,
 wrong branches or an error of its own, depending on the size; the guards raise CutLocusError there.
 """
 
@@ -15,6 +15,7 @@ from geomstats.geometry.special_orthogonal import (
 )
 
 from geomstats_ldp.exceptions import CutLocusError
+from geomstats_ldp.geometry.spaces import rotations
 from geomstats_ldp.geometry.spaces.base import GuardedSpace
 
 #: Angle to the cut locus under which geomstats may fail (rotations of the plane: from 1e-6 on).
@@ -43,14 +44,20 @@ class _GuardedMatrixGroup(GuardedSpace):
         CutLocusError
             If a point is in the cut locus of its base point, or within 1e-5 of it.
         """
+        self._check_cut(point, base_point)
+        return self.to_tangent(self._log_inside(point, base_point), base_point)
+
+    def _check_cut(self, point, base_point):
         if np.any(self.at_cut_locus(point, base_point)):
             angle = self.angles(base_point, point)[..., -1]
             raise CutLocusError(
                 f"the logarithm on {self.name} is undefined at an angle of {self.cut_angle}; "
                 f"got an angle of {float(np.max(angle))}"
             )
-        tangent_vec = np.real(self.space.metric.log(point, base_point))
-        return self.to_tangent(tangent_vec, base_point)
+
+    def _log_inside(self, point, base_point):
+        """Logarithm of a point that is known to be inside the cut locus."""
+        return np.real(self.space.metric.log(point, base_point))
 
     def transport(self, tangent_vec, base_point, end_point):
         """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
@@ -76,7 +83,7 @@ class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
     is |[U, V]|^2 / 4 for orthonormal U, V of the Lie algebra: zero for n = 2, 1/4 for n = 3, and
     between 0 and 1/2 for n >= 4 (Bloch and Iserles, "Commutators of skew-symmetric matrices",
     2005: the Frobenius norm of [U, V] is at most the product of those of U and V). A geodesic
-    stops being minimising where an angle passes pi.
+    stops being minimising where an angle passes pi. Rotations of space have closed forms.
     """
 
     name = "SpecialOrthogonal"
@@ -110,13 +117,48 @@ class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
         gap = np.max(np.abs(point.T @ point - np.eye(self.shape[0])))
         return bool(gap <= rtol and np.linalg.det(point) > 0)
 
+    @property
+    def _is_space(self):
+        return self.shape[0] == 3
+
+    def to_tangent(self, vector, base_point):
+        """Base point times the skew part of what it takes to the vector."""
+        velocity = _transposed(base_point) @ vector
+        return base_point @ (0.5 * (velocity - _transposed(velocity)))
+
+    def inner(self, tangent_vec_a, tangent_vec_b, base_point):
+        """Half the Frobenius product."""
+        return 0.5 * np.sum(np.multiply(tangent_vec_a, tangent_vec_b), axis=(-2, -1))
+
+    def exp(self, tangent_vec, base_point):
+        """Riemannian exponential."""
+        if self._is_space:
+            return self.settle(rotations.exp(tangent_vec, base_point))
+        return super().exp(tangent_vec, base_point)
+
+    def _log_inside(self, point, base_point):
+        if self._is_space:
+            return rotations.log(point, base_point)
+        return super()._log_inside(point, base_point)
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
+        if not self._is_space:
+            return super().transport(tangent_vec, base_point, end_point)
+        self._check_cut(end_point, base_point)
+        moved = rotations.transport(tangent_vec, base_point, end_point)
+        return self.to_tangent(moved, end_point)
+
     def settle(self, point):
         """One Newton-Schulz step towards the orthogonal polar factor, which squares the drift."""
         return 1.5 * point - 0.5 * point @ _transposed(point) @ point
 
     def angles(self, point_a, point_b):
         """Absolute arguments of the eigenvalues of the rotation between them: each angle twice."""
-        eigenvalues = np.linalg.eigvals(_transposed(point_a) @ point_b)
+        rotation = _transposed(point_a) @ point_b
+        if self._is_space:
+            return rotations.angle(rotation)[..., None] * np.array([0.0, 1.0, 1.0])
+        eigenvalues = np.linalg.eigvals(rotation)
         return np.sort(np.abs(np.angle(eigenvalues)), axis=-1)
 
     def dist(self, point_a, point_b):
