@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from geomstats_ldp.studies.paper_results import TRAJECTORY_WORST
+from geomstats_ldp.studies.paper_results import TRAJECTORY_WORST, paper_table
 from geomstats_ldp.studies.report import study_tables
-from geomstats_ldp.studies.summary import beside_paper
+from geomstats_ldp.studies.summary import beside_paper, to_markdown
 
 #: What counts as the paper's number: relative error, and standard errors of the coverage.
 _ERROR_TOLERANCE, _COVERAGE_TOLERANCE = 0.08, 3.0
+
+#: Columns of the short table: title, mechanism and tuning.
+_GLANCE = (
+    ("Gaussian, the paper's tuning", "gaussian", "paper"),
+    ("privunit, the paper's tuning", "privunit", "paper"),
+    ("privunit, defaults", "privunit", "default"),
+)
 
 _TITLES = {
     "error": "Mean error against n; bars are two Monte Carlo standard errors",
@@ -45,6 +52,29 @@ def results_page(summary, settings, runs, figures=()):
     ]
     parts += [f"![{_title(name)}](study/{name}.png)\n" for name in figures]
     return "\n".join(parts)
+
+
+def glance(summary, epsilon=8.0):
+    """Markdown table of the error and coverage of symmetric pairs at one epsilon, by design.
+
+    The largest sample size of the summary, beside the paper's; coverage in brackets.
+    """
+    chosen = summary["method"].eq("spr") & summary["epsilon"].eq(epsilon)
+    last = summary[chosen & summary["n"].eq(summary["n"].max())]
+    paper = paper_table()
+    paper = paper[paper["epsilon"].eq(epsilon)].set_index("design")
+    table = paper.apply(lambda row: _cell(row["paper_error"], row["paper_coverage"]), axis=1)
+    table = table.rename("paper").to_frame()
+    for title, mechanism, tuning in _GLANCE:
+        rows = last[last["mechanism"].eq(mechanism) & last["tuning"].eq(tuning)]
+        rows = rows.set_index("design")
+        if len(rows):
+            table[title] = rows.apply(lambda row: _cell(row["error"], row["coverage"]), axis=1)
+    return to_markdown(table.loc[table.index.isin(last["design"])].reset_index(), {})
+
+
+def _cell(error, coverage):
+    return f"{error:.4f} ({coverage:.3f})"
 
 
 def findings(summary):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from geomstats_ldp.studies.page import findings, results_page
+from geomstats_ldp.studies.page import findings, glance, results_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 RUN = {
@@ -87,3 +87,21 @@ def test_the_published_page_is_that_of_the_published_summary(publish):
     assert page == publish.page()
     for figure in re.findall(r"\(study/(\w+\.png)\)", page):
         assert (DOCS / "study" / figure).exists()
+
+
+def test_the_short_table_by_hand(made_up_summary):
+    summary = made_up_summary(mechanisms=("gaussian", "privunit"))
+    table = glance(summary)
+    assert table.splitlines() == [
+        "| design | paper | Gaussian, the paper's tuning | privunit, the paper's tuning |",
+        "| --- | --- | --- | --- |",
+        "| A | 0.0099 (0.950) | 0.0007 (0.950) | 0.0002 (0.950) |",
+        "| B | 0.0196 (0.948) | 0.0007 (0.960) | 0.0002 (0.960) |",
+    ]
+
+
+def test_the_readme_has_the_short_table_of_the_published_summary(publish):
+    if not (DOCS / "study" / "summary.csv").exists():
+        pytest.skip("no study is published yet")
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert glance(publish.read_summary()) in readme
