@@ -87,9 +87,9 @@ def test_methods(made_up_summary, value):
         assert tick_texts(panel) == ["none", "8", "1"]
         assert len(bands(panel)) == (value == "coverage")
     last = summary[(summary["n"] == 32000) & (summary["design"] == "B")]
-    for line, (_, rows) in zip(
-        data_lines(panels(figure)[1]), last.groupby("method", sort=False), strict=True
-    ):
+    lines, by_method = data_lines(panels(figure)[1]), last.groupby("method", sort=False)
+    assert len(lines) == len(by_method)
+    for line, (_, rows) in zip(lines, by_method):
         assert np.allclose(line.get_ydata(), rows[value])
 
 
