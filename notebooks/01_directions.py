@@ -83,9 +83,7 @@ def collect_slant(rows, epsilon):
 
 resultant = (doubled / np.linalg.norm(doubled, axis=1, keepdims=True)).mean(axis=0)
 print(f"raw mean lean: {in_degrees(resultant):.2f} degrees")
-print(
-    f"resultant length: {np.linalg.norm(resultant):.3f} (1 if all were equal, 0 if evenly spread)"
-)
+print(f"resultant length: {np.linalg.norm(resultant):.3f} (1: all equal, 0: evenly spread)")
 
 slants = {epsilon: collect_slant(doubled, epsilon) for epsilon in epsilons}
 table = pd.DataFrame(
@@ -105,8 +103,8 @@ print(table.to_string(index=False, float_format="{:.3g}".format))
 # %% [markdown]
 # On average the axis leans to the left by about three degrees. `functional` gave the lean and its
 # interval, by the delta method; `test(point)` the p-value of the Wald test that the mean direction
-# is that very point. Between infinity and 8 little changes, because sampling error dominates; from 4
-# down each halving of epsilon doubles the interval. That the axis is not upright shows at every
+# is that very point. Between infinity and 8 little changes, because sampling error dominates; from
+# 4 down each halving of epsilon doubles the interval. That the axis is not upright shows at every
 # epsilon of the table.
 #
 # On the circle of doubled angles the region is an arc about the estimate, the cross. The ticks
@@ -245,7 +243,7 @@ for name, point in [("earlier means", earlier), ("means of 2017-2018", direction
 # counts the same whatever their size. Within 2017-2018 the two differ by more than a change of
 # wave does. A sharp test finds any difference, also one between two definitions.
 #
-# The picture has the sphere on the left, with the axes of height, weight and waist as x1, x2 and x3,
+# The picture has the sphere on the left, with the axes x1, x2 and x3 of height, weight and waist,
 # and on the right a map of the neighbourhood of the mean. The regions are almost round although the
 # data are not: the noise is the same in all directions.
 
@@ -265,6 +263,6 @@ for epsilon, style in zip([1.0, 2.0, 4.0, 8.0], [":", "-.", "--", "-"]):
 ax.plot(*np.degrees(chart(mean_shape)), "k*", ms=10, label="raw mean direction")
 ax.plot(*np.degrees(chart(reference_person)), "kx", ms=8, label="reference person")
 ax.set(xlabel="first frame coordinate (degrees)", ylabel="second frame coordinate (degrees)")
-ax.set(xlim=(-9, 9), ylim=(-7, 7), aspect="equal")
-ax.legend(fontsize="small", ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+ax.set(xlim=(-8, 13), ylim=(-9, 12), aspect="equal")
+ax.legend(fontsize="small", loc="upper right")
 plt.show()
