@@ -1,5 +1,9 @@
 """Which picture a region gets, on which Axes, and what is refused."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,6 +11,8 @@ import pytest
 
 from geomstats_ldp import plotting
 from geomstats_ldp.exceptions import LDPError, PlotError, ProtocolError
+
+ROOT = Path(plotting.__file__).parents[2]
 
 PICTURES = {
     "circle": plotting.plot_on_circle,
@@ -124,6 +130,11 @@ def test_global_settings_stay_as_they_are(make_region):
         make_region(name).plot(view="manifold")
         make_region(name).plot()
     assert dict(matplotlib.rcParams) == before
+
+
+def test_matplotlib_waits_for_the_first_picture():
+    code = "import sys, geomstats_ldp.plotting.views; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 # ------------------------------------------------------------------------ tangent
