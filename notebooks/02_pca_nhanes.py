@@ -200,7 +200,7 @@ print(pd.DataFrame(rows, columns=columns).round(1).to_string(index=False))
 
 # %% [markdown]
 # The prior hardly changes how wide a region is in the middle. What it removes is luck: without it a
-# Hessian that comes out too small makes a region nearly twice as wide as the median one at
+# Hessian that comes out too small makes a region two thirds wider than the median one at
 # epsilon = 1, and one that comes out too large a region that looks sharper than it should. At 4 and
 # above the messages know the Hessian well enough by themselves.
 #

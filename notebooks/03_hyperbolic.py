@@ -34,8 +34,6 @@ from geomstats_ldp import PrivateFrechetMean
 from geomstats_ldp.plotting import plot_on_poincare_disc
 
 half_plane = Hyperbolic(dim=2, coords_type="half-space")
-
-
 guess = np.array([5.0, 1.0])
 units = guess[1] * np.array([np.sqrt(2), 1.0])
 
@@ -51,8 +49,8 @@ def to_curve(points):
 
 
 for a, b in [((5.0, 0.2), (5.5, 0.2)), ((5.0, 2.0), (5.5, 2.0)), ((5.0, 0.5), (5.0, 1.0))]:
-    distance = half_plane.metric.dist(to_half_plane(a), to_half_plane(b))
-    print(f"(mean, SD) = {a} and {b}: distance {float(np.squeeze(distance)):.2f}")
+    apart = half_plane.metric.dist(to_half_plane(a), to_half_plane(b))
+    print(f"(mean, SD) = {a} and {b}: distance {float(np.squeeze(apart)):.2f}")
 
 # %% [markdown]
 # ## The participants
@@ -236,10 +234,10 @@ print(clipping.round(3).to_string(index=False))
 # The last two columns come from fits without noise: they show where the target is.
 #
 # * With `data_radius` = 0.3 nine data in ten are moved. The region is the narrowest of all, and it
-#   is a region for a target 0.3 away from the truth, five times its semi-axis. No interval can
+#   is a region for a target 0.3 away from the truth, over five times its semi-axis. No interval can
 #   tell: it is right about what was asked.
 # * From 1.5 on, good sensors are hardly touched and the target is where it should be. A larger
-#   ball buys nothing more and costs noise: at 3.0 the region is twice as wide as at 1.0.
+#   ball buys nothing more and costs noise: at 3.0 the region is more than twice as wide as at 1.0.
 # * With loose sensors in the sample a ball of 0.75 or 1 gives the best mean: clipping is robust in
 #   its way. But it needs a good guess at the centre, and the pseudo-Huber loss does not.
 #
