@@ -18,8 +18,7 @@ try:
     import dipy  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        "this notebook fits tensors with DIPY: pip install 'geomstats-ldp[notebooks]', "
-        "or pip install dipy"
+        "this notebook fits tensors with DIPY: pip install '.[notebooks]', or pip install dipy"
     ) from error
 
 import matplotlib.pyplot as plt
