@@ -37,6 +37,10 @@ class InvalidMessageError(MessageError):
     """The message is not a finite tangent vector in the support of the mechanism."""
 
 
+class PlotError(LDPError, ValueError):
+    """There is no such picture of this region, or not on these Axes."""
+
+
 class StudyFileError(LDPError, ValueError):
     """A file of a simulation study is damaged, or of a study with other settings."""
 

@@ -59,7 +59,12 @@ def from_internal(space, points):
     if not _is_poincare(space):
         return points
     points = _checked(space, points, int(space.dim) + 1)
-    return _to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
+    return to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
+
+
+def to_ball(points):
+    """Points of the Poincare ball, shape [..., dim], of points of the hyperboloid."""
+    return points[..., 1:] / (1 + points[..., :1])
 
 
 def _is_poincare(space):
@@ -92,10 +97,6 @@ def _from_ball(points):
             f"got {_first(points, outside)} of norm {np.linalg.norm(_first(points, outside))}"
         )
     return on_sheet(2 * points / margin.astype(float))
-
-
-def _to_ball(points):
-    return points[..., 1:] / (1 + points[..., :1])
 
 
 def _from_half_space(points):

@@ -77,7 +77,28 @@ class WaldRegion:
     def _from_inner(self, points):
         return points if self._outer is None else self._outer.from_internal(points)
 
-    def _to_inner(self, points):
+    # ---------------------------------------------------------------- coordinates
+
+    @property
+    def internal(self):
+        """The same region, with points in the coordinates that the package computes on."""
+        return WaldRegion(
+            self.geometry, self._inner_center, self.covariance, self.level, self.region
+        )
+
+    def to_internal(self, points):
+        """Points in the coordinates that the package computes on, checked.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            In the coordinates of the user.
+
+        Raises
+        ------
+        ProtocolError
+            If the shape is wrong, or naming a point that is not finite or not on the manifold.
+        """
         points = np.asarray(points, dtype=float)
         shape = np.shape(self.center)
         if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
@@ -88,8 +109,6 @@ class WaldRegion:
             points = self._outer.to_internal(points)
         return self.geometry.check_points(points)
 
-    # ---------------------------------------------------------------- statistic
-
     def coordinates(self, points):
         """Frame coordinates V(x) of points, shape [..., dim]; NaN out of the retraction's range.
 
@@ -98,15 +117,42 @@ class WaldRegion:
         ProtocolError
             Naming a point that is not finite or not on the manifold; so do the other methods.
         """
-        return self._frame_coordinates(self._to_inner(points))
+        return self._frame_coordinates(self.to_internal(points))
 
     def _frame_coordinates(self, points):
         tangent_vec = self.geometry.inverse_retract(points, self._inner_center)
         return self.geometry.lower(tangent_vec, self._inner_center)
 
+    def points_at(self, coords):
+        """Points with the given frame coordinates, shape [..., *point_shape].
+
+        The inverse of `coordinates` within the range of the retraction.
+
+        Parameters
+        ----------
+        coords : array-like, shape [..., dim]
+
+        Raises
+        ------
+        ProtocolError
+            If a point is out of reach of floating point.
+        """
+        coords = np.asarray(coords, dtype=float)
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = self._retract(coords)
+        if not np.isfinite(points).all():
+            distances = self.geometry.retracted_distance(np.linalg.norm(coords, axis=-1))
+            raise ProtocolError(
+                f"points at distances up to {np.max(distances):.3g} of the centre are too far out "
+                "for floating point: the region is uninformative"
+            )
+        return self._from_inner(points)
+
+    # ---------------------------------------------------------------- statistic
+
     def statistic(self, points):
         """Wald statistic of points, shape [...]; infinite out of the retraction's range."""
-        return self._statistic(self._to_inner(points))
+        return self._statistic(self.to_internal(points))
 
     def _statistic(self, points):
         coords = self._frame_coordinates(points)
@@ -120,7 +166,7 @@ class WaldRegion:
 
     def contains(self, points):
         """Whether points, shape [..., *point_shape], lie in the region."""
-        points = self._to_inner(points)
+        points = self.to_internal(points)
         inside = self._statistic(points) <= self.threshold
         return inside & self.region.contains(self.geometry, points)
 
@@ -159,14 +205,7 @@ class WaldRegion:
         ProtocolError
             If the region is so large that its boundary is out of reach of floating point.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            points = self._retract(self._boundary_coordinates(int(n_points)))
-        if not np.isfinite(points).all():
-            raise ProtocolError(
-                "the region is uninformative: its boundary, at distances up to "
-                f"{self.angular_radii[0]:.3g}, is too far out for floating point"
-            )
-        return self._from_inner(points)
+        return self.points_at(self._boundary_coordinates(int(n_points)))
 
     def _boundary_coordinates(self, n_points):
         directions = _unit_directions(self.dim, n_points)
@@ -186,11 +225,31 @@ class WaldRegion:
 
     # ---------------------------------------------------------------- display
 
-    def plot(self, ax=None, **kwargs):
-        """Draw the ellipse of the first two frame coordinates; return the Axes."""
-        from geomstats_ldp.plotting import plot_tangent_ellipse
+    def plot(self, ax=None, view="tangent", **kwargs):
+        """Draw the region.
 
-        return plot_tangent_ellipse(self, ax=ax, **kwargs)
+        Parameters
+        ----------
+        ax : Axes, optional
+        view : {"tangent", "manifold"}, default="tangent"
+            The ellipse of the first two frame coordinates, or a picture of the manifold:
+            ``Hypersphere(1)``, ``Hypersphere(2)``, ``Hyperbolic(2)`` or ``SPDMatrices(2)``.
+        **kwargs
+            Passed to the function of `geomstats_ldp.plotting` that draws it, such as `points`.
+
+        Returns
+        -------
+        ax : Axes
+
+        Raises
+        ------
+        PlotError
+            If there is no such view, no picture of the manifold, or `ax` has the wrong number of
+            dimensions.
+        """
+        from geomstats_ldp.plotting.views import plot_region
+
+        return plot_region(self, view, ax=ax, **kwargs)
 
     def __repr__(self):
         note = "" if self.is_informative else ", uninformative: reaches the working region's edge"

@@ -1,4 +1,4 @@
-"""From numbers to Axes; nothing is computed here that an estimate or a region does not hold."""
+"""The NHANES application: loadings, error and size of the region against epsilon."""
 
 from __future__ import annotations
 
@@ -6,46 +6,6 @@ import numpy as np
 
 #: Line styles that stay apart in grey.
 _STYLES = (("o", "-", "0.0"), ("s", "--", "0.35"), ("^", "-.", "0.55"))
-
-
-def _axes(ax):
-    import matplotlib.pyplot as plt
-
-    return plt.subplots()[1] if ax is None else ax
-
-
-def plot_tangent_ellipse(region, ax=None, **kwargs):
-    """Draw a region in the first two coordinates of the tangent frame at its centre.
-
-    In more than two dimensions it is the shadow of the ellipsoid on these coordinates.
-
-    Parameters
-    ----------
-    region : WaldRegion
-    ax : Axes, optional
-    **kwargs
-        Passed to ``ax.plot``.
-
-    Returns
-    -------
-    ax : Axes
-    """
-    ax = _axes(ax)
-    if region.dim == 1:
-        half = region.semi_axis_lengths[0]
-        ax.plot([-half, half], [0, 0], **{"marker": "|", "color": "k", **kwargs})
-    else:
-        values, vectors = np.linalg.eigh(region.covariance[:2, :2])
-        angles = np.linspace(0, 2 * np.pi, 200)
-        circle = np.stack([np.cos(angles), np.sin(angles)])
-        curve = vectors @ (np.sqrt(values * region.threshold)[:, None] * circle)
-        ax.plot(*curve, **{"color": "k", **kwargs})
-        ax.set_aspect("equal")
-        ax.set_ylabel("second frame coordinate (tangent length)")
-    ax.plot(0, 0, "k+")
-    ax.set_xlabel("first frame coordinate (tangent length)")
-    ax.set_title(f"{100 * region.level:.0f}% Wald region")
-    return ax
 
 
 def plot_nhanes(records, batch, names=("height", "weight", "waist")):

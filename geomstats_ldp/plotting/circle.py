@@ -1,0 +1,95 @@
+"""A region of directions in the plane, on the unit circle."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geomstats_ldp.plotting.drawing import (
+    CENTER,
+    POINTS,
+    check_space,
+    circle,
+    curve_style,
+    guide,
+    ink,
+    internal_points,
+    is_bare,
+    name_level,
+    open_axes,
+)
+
+_N_VERTICES = 201
+
+#: From where to where a tick of the rug reaches, in units of the radius.
+_RUG = (1.06, 1.14)
+
+#: Angles that are written on the inside.
+_ANGLES = {0.0: "0", np.pi / 2: "π/2", np.pi: "π", -np.pi / 2: "-π/2"}
+
+
+def plot_on_circle(region, ax=None, points=None, **kwargs):
+    """Draw a region on the unit circle as a thick arc about the estimate.
+
+    The arc ends at the two boundary points of the region; a region of more than half a turn to
+    each side is the whole circle. Angles are in radians.
+
+    Parameters
+    ----------
+    region : WaldRegion
+        On ``Hypersphere(1)``.
+    ax : Axes, optional
+    points : array-like, shape [..., 2], optional
+        Unit vectors, each a tick on the outside of the circle.
+    **kwargs
+        Passed to ``ax.plot`` for the arc.
+
+    Returns
+    -------
+    ax : Axes
+
+    Raises
+    ------
+    PlotError
+        If the region lies on another space, or `ax` is not two-dimensional.
+    ProtocolError
+        Naming a point that is not on the circle.
+    """
+    check_space(region, "Hypersphere(1)", "plot_on_circle")
+    points = internal_points(region, points)
+    arc = _arc(region)
+    ax = open_axes(ax, "plot_on_circle")
+    if is_bare(ax):
+        _draw_circle(ax)
+    ax.plot(*arc.T, **curve_style(kwargs, linewidth=6, color="0.6", solid_capstyle="butt"))
+    _draw_rug(ax, points)
+    ax.plot(*region.center, **CENTER)
+    name_level(ax, region)
+    return ax
+
+
+def _arc(region):
+    x, y = region.center
+    half = region.angular_radii[0]
+    angles = np.arctan2(y, x) + np.linspace(-half, half, _N_VERTICES)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def _draw_circle(ax):
+    guide(ax, *circle(_N_VERTICES).T, color="0.6")
+    for angle, text in _ANGLES.items():
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        guide(ax, *np.outer(direction, [0.96, 1.0]), color="0.6")
+        ax.text(*(0.87 * direction), text, color="0.4", ha="center", va="center", size="small")
+    ax.set_aspect("equal")
+    ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    ax.set_xlabel("first coordinate")
+    ax.set_ylabel("second coordinate")
+
+
+def _draw_rug(ax, points):
+    from matplotlib.collections import LineCollection
+
+    ticks = np.multiply.outer(points, _RUG).swapaxes(1, 2)
+    ax.add_collection(
+        LineCollection(ticks, colors=POINTS["color"], linewidths=0.6, alpha=ink(len(points)))
+    )

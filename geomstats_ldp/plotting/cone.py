@@ -1,0 +1,126 @@
+"""A region of 2 x 2 matrices, in the cone of the positive definite ones."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from geomstats_ldp.plotting.drawing import (
+    CENTER,
+    FILL,
+    POINTS,
+    check_space,
+    circle,
+    curve_style,
+    ellipsoid,
+    guide,
+    ink,
+    internal_points,
+    is_bare,
+    name_level,
+    open_axes,
+)
+
+_N_VERTICES = 201
+
+#: Number of vertices of the surface from pole to pole.
+_N_LATITUDES = 25
+
+#: Number of straight lines on the cone, and of ellipses across its axis.
+_N_RULINGS = 24
+_N_ELLIPSES = 4
+
+
+def plot_on_spd_cone(region, ax=None, points=None, **kwargs):
+    """Draw a region of symmetric positive definite 2 x 2 matrices X in their cone.
+
+    The axes are the entries of X. The cone X11 X22 > X12^2 with X11 > 0 is cut at a trace beyond
+    all that is drawn. The region is the surface of its ellipsoid, with the three ellipses through
+    two semi-axes each.
+
+    Parameters
+    ----------
+    region : WaldRegion
+        On ``SPDMatrices(2)``, with either metric.
+    ax : Axes3D, optional
+    points : array-like, shape [..., 2, 2], optional
+        Matrices, each a dot.
+    **kwargs
+        Passed to ``ax.plot`` for the ellipses; their colour is that of the surface too.
+
+    Returns
+    -------
+    ax : Axes3D
+
+    Raises
+    ------
+    PlotError
+        If the region lies on another space, or `ax` is not three-dimensional.
+    ProtocolError
+        Naming a point that is not positive definite, or if the region is too large for floating
+        point.
+    """
+    check_space(region, "SPDMatrices(2)", "plot_on_spd_cone")
+    points = _entries(internal_points(region, points))
+    surface = _image(region, _unit_sphere())
+    ellipses = [_image(region, directions) for directions in _great_circles()]
+    ax = open_axes(ax, "plot_on_spd_cone", in_3d=True)
+    if is_bare(ax):
+        shown = np.concatenate([surface.reshape(-1, 3), points])
+        _draw_cone(ax, 1.1 * (shown[:, 0] + shown[:, 1]).max())
+    style = curve_style(kwargs)
+    ax.plot(*points.T, **{**POINTS, "alpha": ink(len(points)), "zorder": 3})
+    ax.plot_surface(
+        *np.moveaxis(surface, -1, 0), color=style["color"], alpha=FILL, linewidth=0, zorder=4
+    )
+    for ellipse in ellipses:
+        ax.plot(*ellipse.T, **style)
+        style["label"] = None
+    ax.plot(*_entries(region.center)[:, None], **CENTER)
+    name_level(ax, region)
+    return ax
+
+
+def _entries(matrices):
+    """Entries X11, X22 and X12, shape [..., 3]."""
+    return np.stack([matrices[..., 0, 0], matrices[..., 1, 1], matrices[..., 0, 1]], axis=-1)
+
+
+def _image(region, directions):
+    """Entries of boundary points in the given directions, shape [..., 3]."""
+    points = region.points_at(ellipsoid(region, directions.reshape(-1, 3)))
+    return _entries(points).reshape(directions.shape)
+
+
+def _unit_sphere():
+    heights = np.linspace(0, np.pi, _N_LATITUDES)[:, None, None]
+    around = np.sin(heights) * circle(2 * _N_LATITUDES)
+    pole = np.broadcast_to(np.cos(heights), (*around.shape[:-1], 1))
+    return np.concatenate([around, pole], axis=-1)
+
+
+def _great_circles():
+    for pair in combinations(range(3), 2):
+        directions = np.zeros((_N_VERTICES, 3))
+        directions[:, pair] = circle(_N_VERTICES)
+        yield directions
+
+
+def _draw_cone(ax, trace):
+    ax.computed_zorder = False
+    # A singular matrix of trace 2 is 1 + (cosine, sine; sine, -cosine).
+    cosine, sine = circle(_N_RULINGS + 1).T
+    rim = np.stack([1 + cosine, 1 - cosine, sine], axis=-1) * trace / 2
+    for end in rim[:-1]:
+        guide(ax, *np.outer(end, [0, 1]))
+    cosine, sine = circle(_N_VERTICES).T
+    rim = np.stack([1 + cosine, 1 - cosine, sine], axis=-1) * trace / 2
+    for height in np.linspace(0, 1, _N_ELLIPSES + 1)[1:]:
+        guide(ax, *(height * rim).T)
+    ax.set(xlim=(0, trace), ylim=(0, trace), zlim=(-trace / 2, trace / 2))
+    ax.set_box_aspect((1, 1, 1))
+    ax.view_init(elev=20, azim=-60)
+    ax.set_xlabel("$X_{11}$")
+    ax.set_ylabel("$X_{22}$")
+    ax.set_zlabel("$X_{12}$")

@@ -1,0 +1,88 @@
+"""A region of the hyperbolic plane, in the Poincaré disc."""
+
+from __future__ import annotations
+
+import math
+
+from geomstats_ldp.geometry.coordinates import to_ball
+from geomstats_ldp.plotting.drawing import (
+    CENTER,
+    FILL,
+    POINTS,
+    check_space,
+    circle,
+    curve_style,
+    ellipsoid,
+    guide,
+    ink,
+    internal_points,
+    is_bare,
+    name_level,
+    open_axes,
+)
+
+_N_VERTICES = 401
+
+#: Distances from the origin at which circles are drawn.
+_DISTANCES = (1, 2, 3)
+
+#: Number of geodesics through the origin.
+_N_GEODESICS = 4
+
+
+def plot_on_poincare_disc(region, ax=None, points=None, **kwargs):
+    """Draw a region of the hyperbolic plane in the Poincaré disc.
+
+    The circles are those of distance 1, 2 and 3 from the origin, the straight lines geodesics
+    through it. Whatever the coordinates of the space, the picture is the same.
+
+    Parameters
+    ----------
+    region : WaldRegion
+        On ``Hyperbolic(2)``, in any of its coordinates.
+    ax : Axes, optional
+    points : array-like, shape [..., *point_shape], optional
+        Points in the coordinates of the region, each a dot.
+    **kwargs
+        Passed to ``ax.plot`` for the boundary; its colour is that of the inside too.
+
+    Returns
+    -------
+    ax : Axes
+
+    Raises
+    ------
+    PlotError
+        If the region lies on another space, or `ax` is not two-dimensional.
+    ProtocolError
+        Naming a point off the space, or if the region is too large for floating point.
+    """
+    check_space(region, "Hyperbolic(2)", "plot_on_poincare_disc")
+    points = to_ball(internal_points(region, points))
+    region = region.internal
+    curve = to_ball(region.points_at(ellipsoid(region, circle(_N_VERTICES))))
+    ax = open_axes(ax, "plot_on_poincare_disc")
+    if is_bare(ax):
+        _draw_disc(ax)
+    style = curve_style(kwargs)
+    ax.plot(*points.T, **{**POINTS, "alpha": ink(len(points)), "zorder": 3})
+    ax.fill(*curve.T, color=style["color"], alpha=FILL, linewidth=0, zorder=4)
+    ax.plot(*curve.T, **style)
+    ax.plot(*to_ball(region.center), **CENTER)
+    name_level(ax, region)
+    return ax
+
+
+def _draw_disc(ax):
+    directions = circle(_N_VERTICES)
+    for direction in circle(2 * _N_GEODESICS + 1)[:_N_GEODESICS]:
+        guide(ax, *zip(-direction, direction))
+    for distance in _DISTANCES:
+        radius = math.tanh(distance / 2)
+        guide(ax, *(radius * directions).T)
+        ax.text(0, radius, f"{distance}", color="0.5", ha="center", va="center", size="x-small")
+    guide(ax, *directions.T, color="k", linewidth=1)
+    ax.set_aspect("equal")
+    ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    ax.set_xlabel("first disc coordinate")
+    ax.set_ylabel("second disc coordinate")

@@ -1,0 +1,110 @@
+"""What the pictures share: Axes of the right kind, one look, and checks of what is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geomstats_ldp.exceptions import PlotError
+
+#: Looks, in grey: lines that help the eye, the estimate, data.
+GUIDE = {"color": "0.85", "linewidth": 0.7, "zorder": 1}
+CENTER = {"color": "k", "marker": "+", "markersize": 8, "linestyle": "none", "zorder": 6}
+POINTS = {"color": "0.35", "marker": ".", "markersize": 4, "mec": "none", "linestyle": "none"}
+
+#: Opacity of the inside of a region, which has the colour of its boundary.
+FILL = 0.25
+
+#: This many points are drawn in full; more of them share their ink.
+_FULL_INK = 100
+_LEAST_INK = 0.15
+
+_BACKGROUND = "geomstats_ldp background"
+
+#: Names of geomstats for what the guards of spaces are called.
+_SPACES = {
+    "Hyperboloid": "Hyperbolic",
+    "SPDAffineInvariant": "SPDMatrices",
+    "SPDLogEuclidean": "SPDMatrices",
+}
+
+
+def space_of(region):
+    """Name of the space of a region as geomstats spells it, such as "Hypersphere(2)"."""
+    guard = region.geometry.guard
+    name = _SPACES.get(guard.name, guard.name)
+    return f"{name}({guard.shape[0] if name == 'SPDMatrices' else guard.dim})"
+
+
+def check_space(region, space, function):
+    """Raise PlotError unless a region lies on the space that a function draws."""
+    if space_of(region) != space:
+        raise PlotError(f"{function} draws regions on {space}; got one on {space_of(region)}")
+
+
+def internal_points(region, points):
+    """Points of the user as a list in the coordinates of the package, shape [n, *point_shape]."""
+    shape = region.geometry.shape
+    if points is None:
+        return np.empty((0, *shape))
+    return region.to_internal(points).reshape(-1, *shape)
+
+
+def ellipsoid(region, directions):
+    """Frame coordinates of the boundary ellipsoid in given unit directions, shape [..., dim].
+
+    The directions are given along the semi-axes, longest first.
+    """
+    return directions @ (region.semi_axis_lengths[:, None] * region.semi_axes)
+
+
+def circle(n_points):
+    """Directions once round the unit circle, the first again at the end, shape [n_points, 2]."""
+    angles = np.linspace(0, 2 * np.pi, n_points)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+
+
+def open_axes(ax, function, in_3d=False):
+    """Axes that were given, or new ones.
+
+    Raises
+    ------
+    PlotError
+        If those that were given have the wrong number of dimensions.
+    """
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        return plt.subplots(subplot_kw={"projection": "3d"} if in_3d else None)[1]
+    if (ax.name == "3d") != in_3d:
+        needed = "Axes made with projection='3d'" if in_3d else "Axes of two dimensions"
+        raise PlotError(f"{function} needs {needed}; got {type(ax).__name__}")
+    return ax
+
+
+def curve_style(kwargs, **own):
+    """Look of the boundary of a region: the common one, that of a picture, the user's wishes."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    wishes = normalize_kwargs(kwargs, Line2D)
+    return {"color": "k", "linewidth": 1.2, "zorder": 5, **own, **wishes}
+
+
+def ink(n_points):
+    """Opacity of each of many points."""
+    return max(_LEAST_INK, min(1.0, _FULL_INK / max(n_points, 1)))
+
+
+def is_bare(ax):
+    """Whether no picture has drawn its background yet: several regions may share Axes."""
+    return not any(artist.get_gid() == _BACKGROUND for artist in ax.get_children())
+
+
+def guide(ax, *curve, **kwargs):
+    """Draw a line of the background."""
+    ax.plot(*curve, **{**GUIDE, "gid": _BACKGROUND, **kwargs})
+
+
+def name_level(ax, region):
+    """Put the level of a region into the title."""
+    ax.set_title(f"{100 * region.level:g}% Wald region")
