@@ -5,6 +5,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from textwrap import indent
 
 ROOT = Path(__file__).parents[1]
 COPIES = Path(__file__).parent / "notebooks"
@@ -102,20 +103,43 @@ def copy_notebooks(app):
             (COPIES / path.name).write_text(text, encoding="utf-8")
 
 
-def link_to_copies(app, docname, source):
-    """Pages link to the notebooks of the repository, the site to the copies it renders."""
-    source[0] = re.sub(r"\]\((?:\.\./)+notebooks/", "](/notebooks/", source[0])
+def adapt_page(app, docname, source):
+    """Link to the copies of notebooks, and draw: matplotlib's directive needs reStructuredText."""
+    text = re.sub(r"\]\((?:\.\./)+notebooks/", "](/notebooks/", source[0])
+    source[0] = re.sub(
+        r"```\{plot\}\n(.*?)```",
+        lambda block: "```{eval-rst}\n.. plot::\n\n" + indent(block[1], "   ") + "```",
+        text,
+        flags=re.S,
+    )
 
 
 def skip_foreign_members(app, what, name, obj, skip, options):
     """Leave out fields of tuples, which the class describes, and what scikit-learn adds."""
     is_field = type(obj).__name__ == "_tuplegetter"
-    is_routing = name == "get_metadata_routing" or re.fullmatch(r"set_\w+_request", name)
-    return True if is_field or is_routing else None
+    is_foreign = (getattr(obj, "__module__", None) or "").startswith("sklearn.")
+    return True if is_field or is_foreign else None
+
+
+def escape_stars(app, what, name, obj, options, lines):
+    """In ``shape [*point_shape]`` no emphasis starts."""
+    lines[:] = [re.sub(r"(?<=[\[ ])\*(?=\w+shape)", r"\\*", line) for line in lines]
+
+
+def find_anywhere(app, env, node, contnode):
+    """Find `Name` wherever it is documented, not in the module that mentions it only."""
+    target = node.get("reftarget", "")
+    if node.get("refdomain") == "py" and not re.fullmatch("[a-z_0-9]+", target):
+        node["refspecific"] = True
+        return env.get_domain("py").resolve_xref(
+            env, node["refdoc"], app.builder, node["reftype"], target, node, contnode
+        )
 
 
 def setup(app):
     """Connect the hooks."""
     app.connect("builder-inited", copy_notebooks)
-    app.connect("source-read", link_to_copies)
+    app.connect("source-read", adapt_page)
     app.connect("autodoc-skip-member", skip_foreign_members)
+    app.connect("autodoc-process-docstring", escape_stars, priority=400)  # before numpydoc
+    app.connect("missing-reference", find_anywhere)
