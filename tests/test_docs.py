@@ -8,8 +8,8 @@ import types
 import warnings
 from pathlib import Path
 
-import matplotlib
 import pytest
+from matplotlib import pyplot as plt
 
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.losses import LOSSES
@@ -40,7 +40,7 @@ def registries():
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_run_and_print_what_they_say(page, registries, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    matplotlib.use("agg")
+    plt.switch_backend("agg")
     blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
     module = types.ModuleType("page")  # classes of a page pickle by the name of their module
     monkeypatch.setitem(sys.modules, "page", module)
@@ -50,7 +50,7 @@ def test_the_examples_run_and_print_what_they_say(page, registries, monkeypatch,
             warnings.simplefilter("ignore", LDPWarning)
             exec(code, module.__dict__)
         assert printed.getvalue().strip() == expected.strip()
-    matplotlib.pyplot.close("all")
+    plt.close("all")
 
 
 def test_the_pages_of_the_guide_are_among_those_that_run():
