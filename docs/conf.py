@@ -13,7 +13,8 @@ COPIES = Path(__file__).parent / "notebooks"
 # The site documents this working tree, whatever is installed; kernels of notebooks inherit it.
 sys.path.insert(0, str(ROOT))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
-os.environ["MPLBACKEND"] = "agg"
+# Kernels show figures inline unless the environment asks for something else.
+os.environ.pop("MPLBACKEND", None)
 
 from geomstats_ldp import __version__  # noqa: E402
 
