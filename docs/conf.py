@@ -74,6 +74,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "geomstats_ldp"
 html_show_sourcelink = False
 html_theme_options = {
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
