@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import math
 import re
 import sys
 import types
@@ -56,3 +57,16 @@ def test_the_examples_run_and_print_what_they_say(page, registries, monkeypatch,
 def test_the_pages_of_the_guide_are_among_those_that_run():
     assert {"quick_start.md", "running_it.md", "estimators.md", "extending.md"} < set(PAGES)
     assert len([page for page in PAGES if page.startswith("guide/")]) >= 6
+
+
+def test_the_table_of_odds_is_that_of_the_formulas():
+    text = (DOCS / "what_is_protected.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| (.*)% \| (.*)% \| (.*)% \|$", text, re.M)
+    assert len(rows) == 5
+    for row in rows:
+        factor = math.exp(float(row[0]))
+        posterior = [prior * factor / (1 - prior + prior * factor) for prior in (0.5, 0.01)]
+        power = min(0.05 * factor, 1 - 0.95 / factor)
+        numbers = [factor, *(100 * share for share in (*posterior, power))]
+        for shown, number in zip(row[1:], numbers):
+            assert shown == f"{number:.{len(shown.partition('.')[2])}f}"
