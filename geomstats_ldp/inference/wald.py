@@ -120,8 +120,12 @@ class WaldRegion:
         return self._frame_coordinates(self.to_internal(points))
 
     def _frame_coordinates(self, points):
-        tangent_vec = self.geometry.inverse_retract(points, self._inner_center)
-        return self.geometry.lower(tangent_vec, self._inner_center)
+        shape = self.geometry.shape
+        # Geomstats takes lists of points, and on some spaces no arrays of more dimensions.
+        rows = points.reshape(-1, *shape)
+        tangent_vec = self.geometry.inverse_retract(rows, self._inner_center)
+        coords = self.geometry.lower(tangent_vec, self._inner_center)
+        return coords.reshape(*points.shape[: points.ndim - len(shape)], self.dim)
 
     def points_at(self, coords):
         """Points with the given frame coordinates, shape [..., *point_shape].
@@ -139,14 +143,15 @@ class WaldRegion:
         """
         coords = np.asarray(coords, dtype=float)
         with np.errstate(over="ignore", invalid="ignore"):
-            points = self._retract(coords)
+            # A list, as in `_frame_coordinates`.
+            points = self._retract(coords.reshape(-1, self.dim))
         if not np.isfinite(points).all():
             distances = self.geometry.retracted_distance(np.linalg.norm(coords, axis=-1))
             raise ProtocolError(
                 f"points at distances up to {np.max(distances):.3g} of the centre are too far out "
                 "for floating point: the region is uninformative"
             )
-        return self._from_inner(points)
+        return self._from_inner(points.reshape(*coords.shape[:-1], *self.geometry.shape))
 
     # ---------------------------------------------------------------- statistic
 
@@ -226,7 +231,7 @@ class WaldRegion:
     # ---------------------------------------------------------------- display
 
     def plot(self, ax=None, view="tangent", **kwargs):
-        """Draw the region.
+        """Draw the region, as `boundary` has it: before the restriction to the working region.
 
         Parameters
         ----------

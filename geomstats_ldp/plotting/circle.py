@@ -6,7 +6,9 @@ import numpy as np
 
 from geomstats_ldp.plotting.drawing import (
     CENTER,
+    FILL,
     POINTS,
+    SQUARE,
     check_space,
     circle,
     curve_style,
@@ -24,7 +26,10 @@ _N_VERTICES = 201
 _RUG = (1.06, 1.14)
 
 #: Angles that are written on the inside.
-_ANGLES = {0.0: "0", np.pi / 2: "π/2", np.pi: "π", -np.pi / 2: "-π/2"}
+_ANGLES = {0.0: "0", np.pi / 2: "π/2", np.pi: "π", -np.pi / 2: "−π/2"}
+
+#: From where to where the marks at the ends of the arc reach.
+_ENDS = (0.96, 1.04)
 
 
 def plot_on_circle(region, ax=None, points=None, **kwargs):
@@ -57,10 +62,13 @@ def plot_on_circle(region, ax=None, points=None, **kwargs):
     check_space(region, "Hypersphere(1)", "plot_on_circle")
     points = internal_points(region, points)
     arc = _arc(region)
-    ax = open_axes(ax, "plot_on_circle")
+    ax = open_axes(ax, "plot_on_circle", size=SQUARE)
     if is_bare(ax):
         _draw_circle(ax)
-    ax.plot(*arc.T, **curve_style(kwargs, linewidth=6, color="0.6", solid_capstyle="butt"))
+    style = curve_style(kwargs, linewidth=7, solid_capstyle="butt", alpha=FILL)
+    ax.plot(*arc.T, **style)
+    for end in arc[[0, -1]] if region.angular_radii[0] < np.pi else ():
+        ax.plot(*np.outer(end, _ENDS), color=style["color"], linewidth=1.2, zorder=5)
     _draw_rug(ax, points)
     ax.plot(*region.center, **CENTER)
     name_level(ax, region)
@@ -81,9 +89,9 @@ def _draw_circle(ax):
         guide(ax, *np.outer(direction, [0.96, 1.0]), color="0.6")
         ax.text(*(0.87 * direction), text, color="0.4", ha="center", va="center", size="small")
     ax.set_aspect("equal")
-    ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
-    ax.set_xlabel("first coordinate")
-    ax.set_ylabel("second coordinate")
+    ax.text(0, 0, "angle in radians", color="0.4", ha="center", va="center", size="small")
+    ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2))
+    ax.set_axis_off()
 
 
 def _draw_rug(ax, points):

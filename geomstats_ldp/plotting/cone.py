@@ -24,8 +24,11 @@ from geomstats_ldp.plotting.drawing import (
 
 _N_VERTICES = 201
 
+#: Size in inches of a new figure, with room for the names of the axes.
+_SIZE = (5.6, 4.4)
+
 #: Number of vertices of the surface from pole to pole.
-_N_LATITUDES = 25
+_N_LATITUDES = 13
 
 #: Number of straight lines on the cone, and of ellipses across its axis.
 _N_RULINGS = 24
@@ -65,20 +68,14 @@ def plot_on_spd_cone(region, ax=None, points=None, **kwargs):
     points = _entries(internal_points(region, points))
     surface = _image(region, _unit_sphere())
     ellipses = [_image(region, directions) for directions in _great_circles()]
-    ax = open_axes(ax, "plot_on_spd_cone", in_3d=True)
+    ax = open_axes(ax, "plot_on_spd_cone", in_3d=True, size=_SIZE)
     if is_bare(ax):
         shown = np.concatenate([surface.reshape(-1, 3), points])
         _draw_cone(ax, 1.1 * (shown[:, 0] + shown[:, 1]).max())
-    style = curve_style(kwargs)
     ax.plot(*points.T, **{**POINTS, "alpha": ink(len(points)), "zorder": 3})
-    ax.plot_surface(
-        *np.moveaxis(surface, -1, 0), color=style["color"], alpha=FILL, linewidth=0, zorder=4
-    )
-    for ellipse in ellipses:
-        ax.plot(*ellipse.T, **style)
-        style["label"] = None
+    _draw_region(ax, surface, ellipses, curve_style(kwargs, linewidth=0.8))
     ax.plot(*_entries(region.center)[:, None], **CENTER)
-    name_level(ax, region)
+    name_level(ax, region, y=0.98)
     return ax
 
 
@@ -89,8 +86,7 @@ def _entries(matrices):
 
 def _image(region, directions):
     """Entries of boundary points in the given directions, shape [..., 3]."""
-    points = region.points_at(ellipsoid(region, directions.reshape(-1, 3)))
-    return _entries(points).reshape(directions.shape)
+    return _entries(region.points_at(ellipsoid(region, directions)))
 
 
 def _unit_sphere():
@@ -107,20 +103,46 @@ def _great_circles():
         yield directions
 
 
+def _draw_region(ax, surface, ellipses, style):
+    from matplotlib.colors import to_rgba
+
+    ax.plot_surface(
+        *np.moveaxis(surface, -1, 0),
+        color=to_rgba(style["color"], FILL / 2),
+        edgecolor=to_rgba(style["color"], FILL),
+        linewidth=0.3,
+        shade=False,
+        zorder=4,
+    )
+    for ellipse in ellipses:
+        ax.plot(*ellipse.T, **style)
+        style["label"] = None
+
+
 def _draw_cone(ax, trace):
+    from matplotlib.ticker import MaxNLocator
+
     ax.computed_zorder = False
-    # A singular matrix of trace 2 is 1 + (cosine, sine; sine, -cosine).
-    cosine, sine = circle(_N_RULINGS + 1).T
-    rim = np.stack([1 + cosine, 1 - cosine, sine], axis=-1) * trace / 2
-    for end in rim[:-1]:
-        guide(ax, *np.outer(end, [0, 1]))
-    cosine, sine = circle(_N_VERTICES).T
-    rim = np.stack([1 + cosine, 1 - cosine, sine], axis=-1) * trace / 2
+    rim = _singular(trace, _N_VERTICES)
     for height in np.linspace(0, 1, _N_ELLIPSES + 1)[1:]:
         guide(ax, *(height * rim).T)
+    for end in _singular(trace, _N_RULINGS + 1)[:-1]:
+        guide(ax, *np.outer(end, [0, 1]))
+    apex_to_rim = np.multiply.outer([0, 1], rim)
+    ax.plot_surface(
+        *np.moveaxis(apex_to_rim, -1, 0), color="0.9", alpha=0.3, linewidth=0, shade=False, zorder=0
+    )
     ax.set(xlim=(0, trace), ylim=(0, trace), zlim=(-trace / 2, trace / 2))
-    ax.set_box_aspect((1, 1, 1))
+    ax.set_box_aspect((1, 1, 1), zoom=1.1)
     ax.view_init(elev=20, azim=-60)
-    ax.set_xlabel("$X_{11}$")
-    ax.set_ylabel("$X_{22}$")
-    ax.set_zlabel("$X_{12}$")
+    ax.grid(False)
+    for axis, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), ("11", "22", "12")):
+        axis.set_label_text(f"$X_{{{name}}}$")
+        axis.set_pane_color("white")
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+
+
+def _singular(trace, n_points):
+    """Entries of singular matrices of a trace, once round the cone: 1 + (cos, sin; sin, -cos)."""
+    cosine, sine = circle(n_points).T
+    return np.stack([1 + cosine, 1 - cosine, sine], axis=-1) * trace / 2

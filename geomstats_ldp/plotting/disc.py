@@ -9,6 +9,7 @@ from geomstats_ldp.plotting.drawing import (
     CENTER,
     FILL,
     POINTS,
+    SQUARE,
     check_space,
     circle,
     curve_style,
@@ -25,6 +26,15 @@ _N_VERTICES = 401
 
 #: Distances from the origin at which circles are drawn.
 _DISTANCES = (1, 2, 3)
+
+_LABEL = {
+    "color": "0.5",
+    "ha": "center",
+    "va": "center",
+    "size": "x-small",
+    "bbox": {"fc": "white", "ec": "none", "pad": 1},
+    "zorder": 1,
+}
 
 #: Number of geodesics through the origin.
 _N_GEODESICS = 4
@@ -55,13 +65,15 @@ def plot_on_poincare_disc(region, ax=None, points=None, **kwargs):
     PlotError
         If the region lies on another space, or `ax` is not two-dimensional.
     ProtocolError
-        Naming a point off the space, or if the region is too large for floating point.
+        If the region is too large for floating point.
+    ValueError
+        Naming a point off the space.
     """
     check_space(region, "Hyperbolic(2)", "plot_on_poincare_disc")
     points = to_ball(internal_points(region, points))
     region = region.internal
     curve = to_ball(region.points_at(ellipsoid(region, circle(_N_VERTICES))))
-    ax = open_axes(ax, "plot_on_poincare_disc")
+    ax = open_axes(ax, "plot_on_poincare_disc", size=SQUARE)
     if is_bare(ax):
         _draw_disc(ax)
     style = curve_style(kwargs)
@@ -80,9 +92,11 @@ def _draw_disc(ax):
     for distance in _DISTANCES:
         radius = math.tanh(distance / 2)
         guide(ax, *(radius * directions).T)
-        ax.text(0, radius, f"{distance}", color="0.5", ha="center", va="center", size="x-small")
+        ax.text(0, radius, f"distance {distance}", **_LABEL)
     guide(ax, *directions.T, color="k", linewidth=1)
     ax.set_aspect("equal")
-    ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    ax.set(xlim=(-1.02, 1.02), ylim=(-1.02, 1.02), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     ax.set_xlabel("first disc coordinate")
     ax.set_ylabel("second disc coordinate")

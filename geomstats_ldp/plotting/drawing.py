@@ -7,16 +7,19 @@ import numpy as np
 from geomstats_ldp.exceptions import PlotError
 
 #: Looks, in grey: lines that help the eye, the estimate, data.
-GUIDE = {"color": "0.85", "linewidth": 0.7, "zorder": 1}
+GUIDE = {"color": "0.8", "linewidth": 0.7, "zorder": 1}
 CENTER = {"color": "k", "marker": "+", "markersize": 8, "linestyle": "none", "zorder": 6}
 POINTS = {"color": "0.35", "marker": ".", "markersize": 4, "mec": "none", "linestyle": "none"}
 
 #: Opacity of the inside of a region, which has the colour of its boundary.
 FILL = 0.25
 
+#: Size in inches of a new figure that shows a whole manifold.
+SQUARE = (4.8, 4.8)
+
 #: This many points are drawn in full; more of them share their ink.
-_FULL_INK = 100
-_LEAST_INK = 0.15
+_FULL_INK = 200
+_LEAST_INK = 0.2
 
 _BACKGROUND = "geomstats_ldp background"
 
@@ -29,10 +32,13 @@ _SPACES = {
 
 
 def space_of(region):
-    """Name of the space of a region as geomstats spells it, such as "Hypersphere(2)"."""
+    """Name of the space of a region, such as "Hypersphere(2)", as one makes it in geomstats."""
     guard = region.geometry.guard
     name = _SPACES.get(guard.name, guard.name)
-    return f"{name}({guard.shape[0] if name == 'SPDMatrices' else guard.dim})"
+    if name == "SPDMatrices":
+        return f"{name}({guard.shape[0]})"
+    is_made_by_dim = name in ("Euclidean", "Hypersphere", "Hyperbolic")
+    return f"{name}({guard.dim})" if is_made_by_dim else f"{name} of dimension {guard.dim}"
 
 
 def check_space(region, space, function):
@@ -63,8 +69,8 @@ def circle(n_points):
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 
-def open_axes(ax, function, in_3d=False):
-    """Axes that were given, or new ones.
+def open_axes(ax, function, in_3d=False, size=None):
+    """Axes that were given, or new ones in a figure of the given size in inches.
 
     Raises
     ------
@@ -74,7 +80,8 @@ def open_axes(ax, function, in_3d=False):
     import matplotlib.pyplot as plt
 
     if ax is None:
-        return plt.subplots(subplot_kw={"projection": "3d"} if in_3d else None)[1]
+        kind = {"projection": "3d"} if in_3d else None
+        return plt.subplots(subplot_kw=kind, figsize=size, layout="constrained")[1]
     if (ax.name == "3d") != in_3d:
         needed = "Axes made with projection='3d'" if in_3d else "Axes of two dimensions"
         raise PlotError(f"{function} needs {needed}; got {type(ax).__name__}")
@@ -105,6 +112,6 @@ def guide(ax, *curve, **kwargs):
     ax.plot(*curve, **{**GUIDE, "gid": _BACKGROUND, **kwargs})
 
 
-def name_level(ax, region):
+def name_level(ax, region, **place):
     """Put the level of a region into the title."""
-    ax.set_title(f"{100 * region.level:g}% Wald region")
+    ax.set_title(f"{100 * region.level:g}% Wald region", **place)

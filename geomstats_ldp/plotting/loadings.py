@@ -7,8 +7,8 @@ import numpy as np
 from geomstats_ldp.exceptions import PlotError
 from geomstats_ldp.plotting.drawing import open_axes
 
-#: Height of a new figure in inches: what there is beside the components, and for each of them.
-_MARGIN, _LINE = 1.0, 0.35
+#: Size of a new figure in inches: its width, and the height beside and for each component.
+_WIDTH, _MARGIN, _LINE = 5.5, 0.9, 0.35
 
 
 def plot_loadings(functional, names=None, level=0.95, ax=None):
@@ -44,10 +44,7 @@ def plot_loadings(functional, names=None, level=0.95, ax=None):
     if len(names) != n_components:
         raise PlotError(f"names must hold {n_components} names, one a component; got {names}")
     errors = np.abs(functional.interval(level).T - functional.estimate)
-    is_new, ax = ax is None, open_axes(ax, "plot_loadings")
-    if is_new:
-        ax.figure.set_layout_engine("constrained")
-        ax.figure.set_figheight(_MARGIN + _LINE * n_components)
+    ax = open_axes(ax, "plot_loadings", size=(_WIDTH, _MARGIN + _LINE * n_components))
     places = np.arange(n_components)
     ax.axvline(0, color="0.6", linewidth=0.8, linestyle="--", zorder=1)
     ax.errorbar(

@@ -8,6 +8,7 @@ from geomstats_ldp.plotting.drawing import (
     CENTER,
     FILL,
     POINTS,
+    SQUARE,
     check_space,
     circle,
     curve_style,
@@ -24,6 +25,9 @@ _N_VERTICES = 401
 
 #: Angle between neighbouring meridians and parallels, in degrees.
 _SPACING = 30
+
+#: An axis of which so much points towards the viewer, or away, would hide the centre.
+_FACING = 0.95
 
 #: What lies on the far side of the sphere.
 _BEHIND = {"color": "0.75"}
@@ -59,7 +63,7 @@ def plot_on_sphere(region, ax=None, points=None, **kwargs):
     check_space(region, "Hypersphere(2)", "plot_on_sphere")
     points = internal_points(region, points)
     curve = _boundary(region)
-    ax = open_axes(ax, "plot_on_sphere", in_3d=True)
+    ax = open_axes(ax, "plot_on_sphere", in_3d=True, size=SQUARE)
     if is_bare(ax):
         _draw_sphere(ax, region.center)
     _draw_points(ax, points)
@@ -93,14 +97,16 @@ def _sides(ax, points):
 def _draw_sphere(ax, center):
     ax.computed_zorder = False
     ax.set_proj_type("ortho")
-    ax.view_init(elev=np.degrees(np.arcsin(center[2])), azim=np.degrees(np.arctan2(*center[1::-1])))
+    x, y, z = center
+    elevation, azimuth = np.arctan2([z, y], [np.hypot(x, y), x])
+    ax.view_init(elev=np.degrees(elevation), azim=np.degrees(azimuth))
     ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
-    ax.set_box_aspect((1, 1, 1), zoom=1.4)
+    ax.set_box_aspect((1, 1, 1), zoom=1.3)
     ax.set_axis_off()
     for curve in [*_meridians(), *_parallels()]:
         front, behind = _sides(ax, curve)
-        guide(ax, *behind.T, color="0.93")
-        guide(ax, *front.T, color="0.8")
+        guide(ax, *behind.T, color="0.9")
+        guide(ax, *front.T)
     _draw_outline(ax)
     _name_axes(ax)
 
@@ -119,16 +125,23 @@ def _parallels():
 
 
 def _draw_outline(ax):
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
     # All rows of the right factor but the first span the plane across the line of sight.
     across = np.linalg.svd(_viewpoint(ax)[None])[2][1:]
-    guide(ax, *(circle(_N_VERTICES) @ across).T, color="0.5")
+    outline = circle(_N_VERTICES) @ across
+    ax.add_collection3d(Poly3DCollection([outline], fc="0.97", ec="none", zorder=0))
+    guide(ax, *outline.T, color="0.5")
 
 
 def _name_axes(ax):
     for i, axis in enumerate(np.eye(3)):
-        colour = "0.4" if axis @ _viewpoint(ax) >= 0 else "0.75"
-        guide(ax, *np.outer(axis, [1.0, 1.15]), color=colour)
-        ax.text(*(1.25 * axis), f"$x_{i + 1}$", color=colour, ha="center", va="center")
+        towards = axis @ _viewpoint(ax)
+        if abs(towards) > _FACING:
+            continue
+        colour = "0.4" if towards >= 0 else "0.75"
+        guide(ax, *np.outer(axis, [1.0, 1.1]), color=colour)
+        ax.text(*(1.18 * axis), f"$x_{i + 1}$", color=colour, ha="center", va="center")
 
 
 def _draw_points(ax, points):
@@ -148,4 +161,4 @@ def _draw_region(ax, region, curve, style):
         )
     front, behind = _sides(ax, curve)
     ax.plot(*front.T, **style)
-    ax.plot(*behind.T, **{**style, "linestyle": ":", "label": None})
+    ax.plot(*behind.T, **{**style, "linestyle": ":", "alpha": 0.5, "label": None})

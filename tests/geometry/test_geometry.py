@@ -15,7 +15,7 @@ from geomstats_ldp.exceptions import CutLocusError, ProtocolError
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import (
     euclidean,
-    hyperboloid,
+    hyperboloid_kernels,
     spd_affine_2x2,
     spd_log_euclidean_2x2,
     sphere,
@@ -261,6 +261,6 @@ def test_bad_constructions_are_refused():
 def test_twins_are_of_the_class_of_their_space():
     assert isinstance(make("sphere2").twin(), sphere.SphereTwin)
     assert isinstance(make("euclidean").twin(), euclidean.EuclideanTwin)
-    assert isinstance(make("hyperboloid2").twin(), hyperboloid.HyperboloidTwin)
+    assert isinstance(make("hyperboloid2").twin(), hyperboloid_kernels.HyperboloidTwin)
     assert isinstance(make("spd").twin(), spd_affine_2x2.SPD2AffineTwin)
     assert isinstance(make("log_euclidean2").twin(), spd_log_euclidean_2x2.SPD2LogEuclideanTwin)

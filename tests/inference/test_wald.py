@@ -5,11 +5,13 @@ import math
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
+from geomstats.geometry.hyperbolic import Hyperbolic
+from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import Geometry, geodesic_ball
+from geomstats_ldp.geometry import Geometry, UserCoordinates, geodesic_ball
 from geomstats_ldp.inference import WaldRegion
 
 RETRACTIONS = ["exponential", "projection"]
@@ -102,6 +104,42 @@ def test_semi_axes_and_angular_radii(dim, retraction):
     expected = np.arctan(lengths) if retraction == "projection" else lengths
     np.testing.assert_allclose(angles, expected, rtol=1e-10)
     np.testing.assert_allclose(region.angular_radii, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("retraction", RETRACTIONS)
+def test_points_at_inverts_coordinates(dim, retraction):
+    region = make_region(dim, retraction)
+    coords = np.random.default_rng(dim).normal(scale=0.5, size=(4, 5, dim))
+    points = region.points_at(coords)
+    assert points.shape == (4, 5, dim + 1)
+    np.testing.assert_allclose(region.coordinates(points), coords, atol=1e-12)
+    np.testing.assert_allclose(region.points_at(np.zeros(dim)), region.center, atol=1e-12)
+
+
+def test_points_out_of_reach_are_refused():
+    geometry = Geometry(Hyperboloid(dim=2), [1.0, 0.0, 0.0])
+    ball = geodesic_ball([1.0, 0.0, 0.0], 1.0)
+    region = WaldRegion(geometry, geometry.reference, np.eye(2), 0.95, ball)
+    assert np.isfinite(region.points_at([100.0, 0.0])).all()
+    with pytest.raises(ProtocolError, match=r"distances up to 1e\+03 .* uninformative"):
+        region.points_at([[1.0, 0.0], [0.0, 1000.0]])
+
+
+@pytest.mark.parametrize("coords_type", ["ball", "half-space"])
+def test_the_internal_region_is_the_same_set(coords_type):
+    geometry = Geometry(Hyperboloid(dim=2), [1.0, 0.0, 0.0])
+    ball = geodesic_ball([1.0, 0.0, 0.0], 2.0)
+    coordinates = UserCoordinates(Hyperbolic(2, coords_type=coords_type))
+    center = geometry.exp(np.array([0.0, 0.3, -0.4]), geometry.reference)
+    region = WaldRegion(geometry, center, covariance_of(2), 0.95, ball, coordinates=coordinates)
+    points = region.points_at(np.random.default_rng(0).normal(scale=0.2, size=(20, 2)))
+    inner = region.internal
+    np.testing.assert_array_equal(inner.center, center)
+    moved = region.to_internal(points)
+    np.testing.assert_allclose(inner.statistic(moved), region.statistic(points), rtol=1e-10)
+    np.testing.assert_allclose(inner.boundary(9), region.to_internal(region.boundary(9)))
+    assert 0 < np.sum(inner.contains(moved)) < 20
 
 
 def test_longest_boundary_distance_is_the_longest_semi_axis():

@@ -11,6 +11,7 @@ from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hyperbolic import Hyperbolic
 from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.spd_matrices import SPDAffineMetric, SPDLogEuclideanMetric, SPDMatrices
+from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 
 from geomstats_ldp.geometry import Geometry, UserCoordinates, geodesic_ball
 from geomstats_ldp.inference import WaldRegion
@@ -32,12 +33,13 @@ _PLACES = {
     "plane": (Euclidean(2), [0.0, 0.0], [1.0, 2.0]),
     "space": (Euclidean(3), [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]),
     "line": (Euclidean(1), [0.0], [1.0]),
+    "rotations": (SpecialOrthogonal(3), np.eye(3), np.eye(3)),
 }
 
 
-def _make_region(name, scale=0.02, retraction="exponential", level=0.95, space=None):
+def _make_region(name, scale=0.02, retraction="exponential", level=0.95, space=None, center=None):
     """Region of no special shape; the same one in other coordinates if a space is given."""
-    known, reference, center = _PLACES[name]
+    known, reference, usual = _PLACES[name]
     coordinates = UserCoordinates(known)
     geometry = Geometry(
         coordinates.internal_space,
@@ -47,7 +49,7 @@ def _make_region(name, scale=0.02, retraction="exponential", level=0.95, space=N
     root = np.random.default_rng(1).normal(size=(geometry.dim, geometry.dim))
     return WaldRegion(
         geometry,
-        coordinates.to_internal(np.array(center)),
+        coordinates.to_internal(np.array(usual if center is None else center)),
         scale * (root @ root.T + 0.3 * np.eye(geometry.dim)),
         level,
         geodesic_ball(geometry.reference, 2.0),

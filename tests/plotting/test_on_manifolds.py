@@ -47,8 +47,10 @@ def in_colour(ax, colour):
 @pytest.mark.parametrize("retraction", RETRACTIONS)
 def test_the_arc_ends_where_the_region_ends(make_region, curves, retraction):
     region = make_region("circle", retraction=retraction)
-    ax = plot_on_circle(region, label="region")
+    ax = plot_on_circle(region, label="region", color="C3")
     [arc] = curves(ax)
+    _, *ends = [line.get_data() for line in ax.get_lines() if line.get_color() == "C3"]
+    np.testing.assert_allclose(np.mean(ends, axis=2), arc[[0, -1]], rtol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(arc, axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(region.statistic(arc[[0, -1]]), region.threshold, rtol=1e-9)
     assert np.all(region.statistic(arc[1:-1]) < region.threshold)
@@ -57,8 +59,10 @@ def test_the_arc_ends_where_the_region_ends(make_region, curves, retraction):
     assert ax.get_aspect() == 1
 
 
-def test_a_region_of_all_directions_is_the_whole_circle(make_region, curves):
-    [arc] = curves(plot_on_circle(make_region("circle", scale=10.0), label="region"))
+def test_a_region_of_all_directions_is_the_whole_circle_without_ends(make_region, curves):
+    ax = plot_on_circle(make_region("circle", scale=10.0), label="region", color="C3")
+    [arc] = curves(ax)
+    assert len([line for line in ax.get_lines() if line.get_color() == "C3"]) == 1
     np.testing.assert_allclose(arc[[0, -1]], -np.tile([0.6, 0.8], (2, 1)), atol=1e-12)
     steps = np.linalg.norm(np.diff(arc, axis=0), axis=1)
     assert steps.sum() == pytest.approx(2 * np.pi, rel=1e-3)  # chords of 200 steps
@@ -98,8 +102,9 @@ def test_nothing_is_drawn_past_the_antipode(make_region):
     np.testing.assert_allclose(region.statistic(curve), region.threshold, rtol=1e-6)
 
 
-def test_the_centre_faces_the_viewer(make_region):
-    region = make_region("sphere")
+@pytest.mark.parametrize("center", [None, [0.0, 0.0, 1 + 4e-16], [0.0, -1.0, 0.0]])
+def test_the_centre_faces_the_viewer(make_region, center):
+    region = make_region("sphere", center=center)
     ax = plot_on_sphere(region)
     *place, depth = proj_transform(*region.center, ax.get_proj())
     *middle, middle_depth = proj_transform(0, 0, 0, ax.get_proj())
@@ -188,7 +193,7 @@ def test_the_surface_in_the_cone_is_the_boundary(make_region, monkeypatch, metri
 
     monkeypatch.setattr(Axes3D, "plot_surface", record)
     ax = plot_on_spd_cone(region, color="C3")
-    [surface] = surfaces
+    surface = surfaces[-1]  # the first is the cone
     ellipses = [line for line in ax.get_lines() if line.get_color() == "C3"]
     assert len(ellipses) == 3
     for entries in [surface, *(np.stack(line.get_data_3d(), axis=-1) for line in ellipses)]:

@@ -1,5 +1,9 @@
 """Which picture a region gets, on which Axes, and what is refused."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,6 +11,8 @@ import pytest
 
 from geomstats_ldp import plotting
 from geomstats_ldp.exceptions import LDPError, PlotError, ProtocolError
+
+ROOT = Path(plotting.__file__).parents[2]
 
 PICTURES = {
     "circle": plotting.plot_on_circle,
@@ -102,8 +108,9 @@ def test_regions_on_another_space_are_refused(make_region, name, other):
 
 def test_spaces_without_a_picture_hear_which_have_one(make_region):
     known = r"Hypersphere\(1\), Hypersphere\(2\), Hyperbolic\(2\), SPDMatrices\(2\)"
-    with pytest.raises(PlotError, match=rf"{known}; got one on Euclidean\(2\)"):
-        make_region("plane").plot(view="manifold")
+    for name, space in (("plane", r"Euclidean\(2\)"), ("rotations", "SpecialOrthogonal of dim")):
+        with pytest.raises(PlotError, match=rf"{known}; got one on {space}"):
+            make_region(name).plot(view="manifold")
     with pytest.raises(PlotError, match="view must be 'tangent' or 'manifold'; got 'globe'"):
         make_region("sphere").plot(view="globe")
     assert issubclass(PlotError, LDPError) and issubclass(PlotError, ValueError)
@@ -124,6 +131,11 @@ def test_global_settings_stay_as_they_are(make_region):
         make_region(name).plot(view="manifold")
         make_region(name).plot()
     assert dict(matplotlib.rcParams) == before
+
+
+def test_matplotlib_waits_for_the_first_picture():
+    code = "import sys, geomstats_ldp.plotting.views; sys.exit('matplotlib' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 # ------------------------------------------------------------------------ tangent
