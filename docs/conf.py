@@ -73,6 +73,7 @@ plot_apply_rcparams = True
 html_theme = "pydata_sphinx_theme"
 html_title = "geomstats_ldp"
 html_show_sourcelink = False
+html_sidebars = {page: [] for page in ("quick_start", "contributing", "changelog")}
 html_theme_options = {
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
