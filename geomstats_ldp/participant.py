@@ -26,6 +26,15 @@ class Participant:
     -----
     Each person answers **one** query, once. A second answer about the same datum would spend
     epsilon again.
+
+    Examples
+    --------
+    >>> from geomstats_ldp import Participant, PrivateFrechetMean
+    >>> mean = PrivateFrechetMean(epsilon=2.0, engine="geomstats").start(n_features=2)
+    >>> participant = Participant(mean.protocol_)
+    >>> message = participant.respond(mean.queries()[0], [0.3, -0.2])
+    >>> len(mean.partial_fit(message).queries())
+    1
     """
 
     def __init__(self, protocol, random_state=None):

@@ -31,11 +31,6 @@ def test_the_examples_run_and_print_what_they_say(tmp_path, monkeypatch, capsys)
     assert (tmp_path / "collection.npz").exists()
 
 
-def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8")):
-        assert (README.parent / target).exists(), target
-
-
 @pytest.mark.parametrize(("epsilon", "ratio"), [(1.0, 14), (8.0, 67)])
 def test_the_noise_ratio_of_the_readme(epsilon, ratio):
     from geomstats_ldp.mechanisms import make_mechanism

@@ -46,7 +46,7 @@ class BaselineFit:
         Point about which the regression was made.
     sandwich : BaselineSandwich
     counts : array of int, shape [5]
-        `State.counts` of the point recursion.
+        ``State.counts`` of the point recursion.
     """
 
     n_participants: int

@@ -40,7 +40,7 @@ class SameTrajectoryRegression(BaselineEstimator):
     Notes
     -----
     The path excites the Hessian only as far as noise drives it, and less and less as the gain
-    falls: the region undercovers where a direction stays unexcited. See `docs/baselines.md`.
+    falls: the region undercovers where a direction stays unexcited. See ``docs/baselines.md``.
 
     Examples
     --------

@@ -149,6 +149,19 @@ class PrivateMEstimator(LocationEstimator):
     estimate_ : array, shape [*point_shape]
         The fitted point.
     {fitted}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geomstats.geometry.hyperbolic import Hyperbolic
+    >>> from geomstats_ldp import PrivateMEstimator
+    >>> from geomstats_ldp.losses import FrechetLoss
+    >>> disc = Hyperbolic(dim=2, coords_type="ball")
+    >>> loss = FrechetLoss(center=[1.0, 0.0, 0.0], data_radius=1.0)  # on the hyperboloid
+    >>> X = np.random.default_rng(0).normal([0.2, -0.1], 0.1, size=(4000, 2))
+    >>> model = PrivateMEstimator(disc, loss, epsilon=4.0, random_state=0).fit(X)
+    >>> bool(model.confidence_region().contains(X.mean(axis=0)))
+    True
     """
 
     def __init__(

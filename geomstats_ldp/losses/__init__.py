@@ -10,6 +10,7 @@ from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, reg
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
 from geomstats_ldp.registry import register_class
 
+#: Losses by name.
 LOSSES = {
     loss.name: loss
     for loss in (

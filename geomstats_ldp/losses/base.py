@@ -62,7 +62,7 @@ class Loss(ABC):
     def target_hessian(self, geometry):
         """Number c if the population Hessian at the target is c I whatever the data, else None.
 
-        Such public knowledge steadies the region: `InferenceRule.prior_hessian`.
+        Such public knowledge steadies the region: ``InferenceRule.prior_hessian``.
         """
         return None
 

@@ -52,6 +52,7 @@ __all__ = [
     "release_into",
 ]
 
+#: Mechanisms by name.
 MECHANISMS = {cls.name: cls for cls in (PrivUnit, Gaussian, L2Ball, Identity)}
 
 

@@ -187,7 +187,7 @@ class Mechanism(ABC):
     noise_variance_floor : float
         Largest public s such that Cov(R(v)) >= s I for all v of the ball.
     support_radius : float
-        Supremum of |R(v)|.
+        Supremum of the norm of R(v).
     n_variates : int
         Number of data-free random variates one participant consumes.
 

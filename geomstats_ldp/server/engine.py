@@ -8,6 +8,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.server import recursion
 
+#: Names of the engines; "auto" compiles wherever the space has closed forms.
 ENGINES = ("auto", "compiled", "geomstats")
 
 
