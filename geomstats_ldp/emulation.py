@@ -172,7 +172,8 @@ class _Run:
                 bar.update(len(rows))
         _check_plan(self._server, n_rows)
         check_finite(self._state)
-        self._server.adopt(self._state, kept)
+        used = "compiled" if self._compute is _compiled_emulate_rounds else "geomstats"
+        self._server.adopt(self._state, kept, used)
 
     def _answer_rounds(self, rows, streams):
         rows = np.asarray(rows, dtype=float)

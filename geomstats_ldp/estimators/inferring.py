@@ -126,7 +126,7 @@ class Inferring:
         server, counts = self.server_, self.server_.state.counts
         n_directions = len(self.protocol_.directions)
         report = {
-            "engine": server.engine.name,
+            "engine": server.engine_used,
             "n_participants": server.n_participants,
             "n_pending": len(server.pending),
             "n_pairs": server.n_pairs,
