@@ -11,6 +11,7 @@ from geomstats_ldp.geometry import register_space
 from geomstats_ldp.inference import SmoothFunctional, WaldRegion
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
+from geomstats_ldp.replicates import replicate
 from geomstats_ldp.server import Server
 
 __version__ = "0.1.0"
@@ -30,4 +31,5 @@ __all__ = [
     "Transcript",
     "WaldRegion",
     "register_space",
+    "replicate",
 ]

@@ -37,7 +37,7 @@ def replicate(task, n_repetitions, seed, *, n_jobs=None):
     Examples
     --------
     >>> import numpy as np
-    >>> from geomstats_ldp.replicates import replicate
+    >>> from geomstats_ldp import replicate
     >>> def mean_of_noise(seed):
     ...     return np.random.default_rng(seed).normal(size=100).mean()
     >>> means = list(replicate(mean_of_noise, 200, seed=0))

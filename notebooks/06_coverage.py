@@ -19,9 +19,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from geomstats_ldp import PrivateVMFLocation
+from geomstats_ldp import PrivateVMFLocation, replicate
 from geomstats_ldp.exceptions import SafeguardWarning
-from geomstats_ldp.replicates import replicate
 from geomstats_ldp.studies.designs import load_design
 from geomstats_ldp.studies.oracle import oracle_semi_axes
 
