@@ -53,6 +53,10 @@ class GuardedSPDLogEuclidean(GuardedSPD):
         identity = self.origin()
         return self.transport(super().basis_at(identity), identity, reference)
 
+    def dist(self, point_a, point_b):
+        """Frobenius distance of the logarithms."""
+        return np.linalg.norm(_logarithm(point_a) - _logarithm(point_b), axis=(-2, -1))
+
     def twin(self, reference, basis, retraction):
         """Select the closed forms below."""
         if self.shape == (2, 2):
@@ -63,6 +67,11 @@ class GuardedSPDLogEuclidean(GuardedSPD):
         for vector, image in zip(basis, twin.frame):
             _to_logarithms(twin, vector, reference, image)
         return twin
+
+
+def _logarithm(point):
+    values, vectors = np.linalg.eigh(point)
+    return (vectors * np.log(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 
 
 class SPDLogEuclideanTwin(NamedTuple):
