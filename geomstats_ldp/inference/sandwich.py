@@ -196,7 +196,17 @@ def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
     error = np.sqrt(0.5 * np.trace(score_covariance) * np.trace(spread))
     error *= np.sqrt((1 + (1 + kept) / 2 * (free - 1)) / free)
     relative = error / max(float(np.linalg.norm(hessian)), floor)
-    return 1.0 + rule.guard * min(relative, rule.guard_cap) ** rule.guard_power
+    strength = guard_strength(dim) if rule.guard is None else rule.guard
+    return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
+
+
+def guard_strength(dim):
+    """Strength a of the guard by dimension.
+
+    Matching the mean of the statistic asks for (d + 1) / (2 d), which tends to 1/2; its quantiles
+    ask for more, the less the more coordinates there are to average over.
+    """
+    return min(2.5, 0.5 + 6.0 / dim)
 
 
 def horizon_variance(sandwich, hessian, schedule, n_participants):

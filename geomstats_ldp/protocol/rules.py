@@ -120,8 +120,9 @@ class InferenceRule(_Rule):
         ``covariance_floor * max(covariance_unit, mean |eigenvalue|) * n^-1/3``.
     covariance_unit : float
         Smallest scale of that floor, in units of the score squared.
-    guard : float
-        Strength a of the finite-sample guard ``1 + a * min(u, guard_cap)^guard_power``.
+    guard : float, optional
+        Strength a of the finite-sample guard ``1 + a * min(u, guard_cap)^guard_power``. Default
+        1/2 + 6/d in d dimensions, and at most 2.5.
     guard_cap : float
     guard_power : float
         1 in the paper; 2 is the order at which the noise of the Hessian enters the statistic.
@@ -142,7 +143,7 @@ class InferenceRule(_Rule):
     hessian_unit: float = 0.0
     covariance_floor: float = 0.1
     covariance_unit: float = 0.0
-    guard: float = 2.5
+    guard: float | None = None
     guard_cap: float = 1.0
     guard_power: float = 2.0
     horizon: bool = True
@@ -151,8 +152,10 @@ class InferenceRule(_Rule):
     prior_sd: float | None = None
 
     def __post_init__(self):
-        for name in ("ridge", "hessian_unit", "covariance_unit", "guard", "guard_cap"):
+        for name in ("ridge", "hessian_unit", "covariance_unit", "guard_cap"):
             _non_negative(name, getattr(self, name))
+        if self.guard is not None:
+            object.__setattr__(self, "guard", _non_negative("guard", self.guard))
         for name in ("hessian_floor", "covariance_floor", "guard_power"):
             _positive(name, getattr(self, name))
         if self.hessian not in HESSIANS:

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import estimate_sandwich
@@ -13,6 +14,7 @@ from geomstats_ldp.inference.sandwich import (
     clip_eigenvalues,
     covariance_floor,
     guard_factor,
+    guard_strength,
     hessian_floor,
     horizon_variance,
 )
@@ -263,3 +265,18 @@ def test_sandwich_needs_pairs_in_the_window(pca_protocol):
             assert f"{2 * n_pairs} participants" in str(error)
     # one cycle of four is skipped; at K = 8 the window holds four pairs, one residual
     assert ready == list(range(8, 15))
+
+
+@pytest.mark.parametrize(("dim", "most"), [(2, 0.975), (3, 0.975), (6, 0.965), (10, 0.96)])
+def test_the_guard_pays_for_the_noise_of_the_hessian_in_every_dimension(dim, most):
+    # The model of the theory page: statistic |Z + EZ|^2, with u^2 / d the variance of an entry
+    # of E before it is made symmetric.
+    rng, u, n = np.random.default_rng(0), 0.5, 60_000
+    noise = rng.normal(size=(n, dim, dim)) * u / math.sqrt(dim)
+    z = rng.normal(size=(n, dim, 1))
+    statistic = np.sum((z + (noise + np.swapaxes(noise, 1, 2)) / 2 @ z) ** 2, axis=(1, 2))
+    bound = stats.chi2.ppf(0.95, dim) * (1 + guard_strength(dim) * u**2)
+    coverage = np.mean(statistic <= bound)
+    error = math.sqrt(0.95 * 0.05 / n)
+    assert 0.95 - 3 * error < coverage < most
+    assert np.mean(statistic <= stats.chi2.ppf(0.95, dim)) < 0.94  # it is needed
