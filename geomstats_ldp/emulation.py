@@ -12,7 +12,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.losses import loss_from_spec
-from geomstats_ldp.losses.rows import check_rows, clip_rows
+from geomstats_ldp.losses.rows import check_rows, clip_rows, count_clipped
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.server.recursion import (
@@ -101,6 +101,11 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
         Applied to blocks of rows before anything else, to bring them to the coordinates of the
         protocol.
 
+    Returns
+    -------
+    n_clipped : int
+        Participants whose datum was moved to the public bounds. Only an emulation can know.
+
     Raises
     ------
     ValueError
@@ -114,7 +119,8 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
     blocks = [data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK)]
     for block in blocks:
         run.check(block)
-    run.answer(map(run.converted, blocks), make_streams(random_state), progress, len(data))
+    converted = map(run.converted, blocks)
+    return run.answer(converted, make_streams(random_state), progress, len(data))
 
 
 def emulate_blocks(server, blocks, random_state=None, progress=False, convert=None):
@@ -131,6 +137,10 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     random_state, progress, convert
         See `emulate`.
 
+    Returns
+    -------
+    n_clipped : int
+
     Raises
     ------
     ValueError, ProtocolError
@@ -141,7 +151,7 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
         _check_plan(server, 0)
     run = _Run(server, convert)
     checked = (run.check(block) for block in blocks)
-    run.answer(_within_plan(server, checked), make_streams(random_state), progress)
+    return run.answer(_within_plan(server, checked), make_streams(random_state), progress)
 
 
 class _Run:
@@ -152,6 +162,7 @@ class _Run:
         self._geometry = server.protocol.geometry
         self._loss = loss_from_spec(server.protocol.loss)
         self._state = copy_state(server.state)
+        self._n_clipped = 0
         self._compute, self._parts = _engine_parts(server, self._loss, self._state)
         self._twin = server.engine.twin
 
@@ -163,7 +174,7 @@ class _Run:
         return check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
 
     def answer(self, blocks, streams, progress, total=None):
-        """Answer checked blocks, and let the server adopt the outcome."""
+        """Answer checked blocks, let the server adopt the outcome, and count clipped rows."""
         kept, n_rows = [], 0
         with tqdm(total=total, disable=not progress, unit="row", desc="participants") as bar:
             for rows in _whole_rounds(blocks, 2 * self._server.protocol.pairs_per_round):
@@ -172,12 +183,13 @@ class _Run:
                 bar.update(len(rows))
         _check_plan(self._server, n_rows)
         check_finite(self._state)
-        used = "compiled" if self._compute is _compiled_emulate_rounds else "geomstats"
-        self._server.adopt(self._state, kept, used)
+        self._server.adopt(self._state, kept)
+        return self._n_clipped
 
     def _answer_rounds(self, rows, streams):
-        rows = np.asarray(rows, dtype=float)
-        rows = clip_rows(self._loss, self._geometry, rows, self._twin)
+        given = np.asarray(rows, dtype=float)
+        rows = clip_rows(self._loss, self._geometry, given, self._twin)
+        self._n_clipped += count_clipped(self._loss, given, rows)
         variates = self._server.protocol.randomiser.draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self._geometry.shape))
         self._compute(*self._parts, rows, variates, messages)

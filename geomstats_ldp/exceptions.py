@@ -49,6 +49,14 @@ class LDPWarning(UserWarning):
     """Base class of the warnings of this package."""
 
 
+class ClippingWarning(LDPWarning):
+    """Many rows of an emulation were moved to the public bounds, and the target with them."""
+
+
+class DiscardWarning(LDPWarning):
+    """A collection under way was dropped, and with it the privacy its participants spent."""
+
+
 class FewParticipantsWarning(LDPWarning):
     """There are too few participants for one full cycle of query directions."""
 
@@ -63,3 +71,7 @@ class UninformativeRegionWarning(LDPWarning):
 
 class SafeguardWarning(LDPWarning):
     """The step cap or the projection still acts late in the run."""
+
+
+class SeedWarning(LDPWarning):
+    """The client is seeded: all its copies draw the same noise, which protects nobody."""

@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
+from geomstats_ldp.estimators import notices
 from geomstats_ldp.exceptions import (
-    FewParticipantsWarning,
     InvalidMessageError,
     NotReadyError,
     ProtocolError,
     StaleMessageError,
 )
+from geomstats_ldp.losses import loss_from_spec
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Transcript
 from geomstats_ldp.protocol.checks import check_count
@@ -28,6 +29,10 @@ class Collecting:
 
     #: Fewest columns of two-dimensional data that the model makes sense for.
     _min_features = 1
+
+    @abstractmethod
+    def _loss_names(self):
+        """Names of the losses that a protocol of this estimator may have."""
 
     @abstractmethod
     def _make_protocol(self, width, n_participants):
@@ -61,9 +66,9 @@ class Collecting:
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
-        emulate(server, data, self.random_state, self.verbose, self._to_internal)
+        n_clipped = emulate(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
-        return self._adopt_fitted(server)
+        return self._adopt_fitted(server, n_clipped)
 
     def fit_blocks(self, blocks, n_participants=None):
         """Emulate one participant per row of data that come in blocks, read once and in order.
@@ -99,9 +104,9 @@ class Collecting:
         width = self._check_rows(first).shape[1]
         server = self._new_server(self._make_protocol(width, planned))
         rows = self._counted(itertools.chain([first], blocks), planned)
-        emulate_blocks(server, rows, self.random_state, self.verbose, self._to_internal)
+        n_clipped = emulate_blocks(server, rows, self.random_state, self.verbose, self._to_internal)
         self._forget_names()
-        return self._adopt_fitted(server)
+        return self._adopt_fitted(server, n_clipped)
 
     @staticmethod
     def _counted(blocks, planned):
@@ -116,9 +121,12 @@ class Collecting:
             more = "or more" if n_rows > planned else "in all"
             raise ProtocolError(f"blocks must hold {planned} rows; got {n_rows} {more}")
 
-    def _adopt_fitted(self, server):
+    def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
-        self._warn_if_few()
+        notices.warn_if_few(self.n_participants_, 2 * len(self.protocol_.directions), stacklevel=4)
+        loss = loss_from_spec(self.protocol_.loss)
+        notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
+        notices.warn_if_cut(self.server_, stacklevel=4)
         return self
 
     # ---------------------------------------------------------------- messages
@@ -180,6 +188,7 @@ class Collecting:
 
     def _replay_transcript(self, transcript):
         started = hasattr(self, "server_")
+        self._check_model(transcript.protocol)
         server = self.server_ if started else self._new_server(transcript.protocol)
         if server.protocol != transcript.protocol:
             raise ProtocolError(
@@ -239,8 +248,14 @@ class Collecting:
         participant : Participant
             With ``random_state=None`` it takes its noise from the operating system. A seeded
             estimator, for simulation, gives the draws that `fit` would use, in the same order.
+
+        Warns
+        -----
+        SeedWarning
+            If the estimator is seeded, which is no good for people.
         """
         self._require_started()
+        notices.warn_if_seeded(self.random_state, stacklevel=3)
         return Participant(self.protocol_, random_state=self.random_state)
 
     # ---------------------------------------------------------------- checkpoints
@@ -254,13 +269,21 @@ class Collecting:
         """Continue a collection that `save_state` wrote; replaces any state of this estimator.
 
         The protocol and the engine in the file decide, whatever the parameters of this estimator
-        are. Messages from before are not in it, so there is no transcript.
+        are; only the loss must be one of this estimator. Messages from before are not in it, so
+        there is no transcript.
 
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        ProtocolError
+            If the file holds a collection for another loss.
         """
-        self._adopt(Server.load(path))
+        server = Server.load(path)
+        self._check_model(server.protocol)
+        self._adopt(server)
         self._forget_names()
         return self
 
@@ -289,7 +312,26 @@ class Collecting:
         )
 
     def _new_server(self, protocol):
-        return Server(protocol, self.engine, keep_messages=self.keep_transcript)
+        return Server(protocol, self._engine_for(protocol), keep_messages=self.keep_transcript)
+
+    def _engine_for(self, protocol):
+        """The engine asked for; "auto" compiles where the loss has closed forms as well."""
+        if self.engine == "geomstats" or loss_from_spec(protocol.loss).twin() is not None:
+            return self.engine
+        if self.engine == "compiled":
+            raise ProtocolError(
+                f"engine='compiled' has no closed forms for loss {protocol.loss['name']!r}; "
+                "use engine='auto'"
+            )
+        return "geomstats" if self.engine == "auto" else self.engine
+
+    def _check_model(self, protocol):
+        name = protocol.loss["name"]
+        if name not in self._loss_names():
+            raise ProtocolError(
+                f"protocol must have a loss of {type(self).__name__}, one of "
+                f"{self._loss_names()}; got {name!r}"
+            )
 
     def _require_started(self):
         if not hasattr(self, "server_"):
@@ -301,6 +343,8 @@ class Collecting:
             del self.feature_names_in_
 
     def _adopt(self, server, planned_by_fit=False):
+        if hasattr(self, "server_") and not self._planned_by_fit:
+            notices.warn_if_discarded(self.server_, stacklevel=4)
         self.server_ = server
         self._planned_by_fit = planned_by_fit
         self.protocol_ = server.protocol
@@ -318,16 +362,6 @@ class Collecting:
     def _from_internal(self, points):
         """Points in the coordinates of the user."""
         return points
-
-    def _warn_if_few(self):
-        cycle = 2 * len(self.protocol_.directions)
-        if self.n_participants_ < cycle:
-            warnings.warn(
-                f"{self.n_participants_} participants do not fill one cycle of "
-                f"{cycle} query directions; no confidence region can be given",
-                FewParticipantsWarning,
-                stacklevel=4,
-            )
 
 
 def _is_message_list(messages):

@@ -121,6 +121,9 @@ class PrivateFrechetMean(LocationEstimator):
     def _user_space(self, width):
         return Euclidean(dim=width) if self.space is None else self.space
 
+    def _loss_names(self):
+        return (FrechetLoss.name, PseudoHuberLoss.name)
+
     def _make_loss(self, space, center):
         common = {"center": center, "data_radius": self.data_radius}
         if self.loss == "squared":

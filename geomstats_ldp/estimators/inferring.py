@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from geomstats_ldp.exceptions import (
-    HessianFloorWarning,
-    LDPWarning,
-    NotReadyError,
-    SafeguardWarning,
-    UninformativeRegionWarning,
-)
+from geomstats_ldp.estimators import notices
+from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import WaldRegion, estimate_sandwich, smooth_functional
 from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
-
-#: A safeguard that acts in this last part of a run has not become inactive.
-_LATE = 0.9
 
 
 class Inferring:
@@ -45,18 +35,7 @@ class Inferring:
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
         """
-        check_is_fitted(self, "server_")
-        sandwich = self._sandwich()
-        region = WaldRegion(
-            self.protocol_.geometry,
-            self.server_.state.average,
-            sandwich.covariance,
-            level,
-            self.protocol_.working_region,
-            coordinates=self._coordinates(),
-        )
-        self._warn_about(sandwich, region)
-        return region
+        return self._region(level)
 
     def test(self, point):
         """P-value of the Wald test that the parameter is `point`.
@@ -68,10 +47,12 @@ class Inferring:
         Returns
         -------
         pvalue : float
+
+        Warns
+        -----
+        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LDPWarning)
-            return float(self.confidence_region().pvalue(point))
+        return float(self._region().pvalue(point))
 
     def functional(self, h, jacobian=None):
         """Estimate, covariance and intervals of a smooth function of the parameter.
@@ -86,15 +67,35 @@ class Inferring:
         Returns
         -------
         functional : SmoothFunctional
+
+        Warns
+        -----
+        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
         """
+        covariance = self._region().covariance
         return smooth_functional(
             h,
             self.protocol_.geometry,
             self.server_.state.average,
-            self._sandwich().covariance,
+            covariance,
             coordinates=self._coordinates(),
             jacobian=jacobian,
         )
+
+    def _region(self, level=0.95):
+        """Wald region, with warnings for the caller of a public method."""
+        sandwich = self._sandwich()
+        region = WaldRegion(
+            self.protocol_.geometry,
+            self.server_.state.average,
+            sandwich.covariance,
+            level,
+            self.protocol_.working_region,
+            coordinates=self._coordinates(),
+        )
+        notices.warn_if_cut(self.server_, stacklevel=4)
+        notices.warn_about_region(sandwich, region, stacklevel=4)
+        return region
 
     def _coordinates(self):
         """Coordinates of the user, None where they are those of the protocol."""
@@ -126,7 +127,7 @@ class Inferring:
         server, counts = self.server_, self.server_.state.counts
         n_directions = len(self.protocol_.directions)
         report = {
-            "engine": server.engine_used,
+            "engine": server.engine.name,
             "n_participants": server.n_participants,
             "n_pending": len(server.pending),
             "n_pairs": server.n_pairs,
@@ -148,28 +149,3 @@ class Inferring:
             "hessian_bound_active": sandwich.hessian_bound_active,
             "guard": sandwich.guard,
         }
-
-    def _warn_about(self, sandwich, region):
-        if sandwich.hessian_floor_active:
-            warnings.warn(
-                "an eigenvalue of the estimated Hessian is under its floor "
-                f"{sandwich.hessian_floor:.3g}; the region is conservative. More participants or "
-                "a larger epsilon would help",
-                HessianFloorWarning,
-                stacklevel=3,
-            )
-        last = int(self.server_.state.counts[LAST_SAFEGUARD])
-        if last > _LATE * self.n_participants_:
-            warnings.warn(
-                f"the step cap or the projection still acted at participant {last} of "
-                f"{self.n_participants_}; a larger region_radius or epsilon would help",
-                SafeguardWarning,
-                stacklevel=3,
-            )
-        if not region.is_informative:
-            warnings.warn(
-                "the confidence region reaches the edge of the working region, which says "
-                "little about the parameter; more participants or a larger epsilon would help",
-                UninformativeRegionWarning,
-                stacklevel=3,
-            )

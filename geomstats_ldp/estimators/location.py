@@ -213,5 +213,8 @@ class PrivateMEstimator(LocationEstimator):
         self.loss = loss
         self.region = region
 
+    def _loss_names(self):
+        return (self.loss.name,)
+
     def _make_loss(self, space, center):
         return check_registered(self.loss)

@@ -125,6 +125,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     def _make_center(self, space):
         return unit_vector(self.initial_point, space.dim + 1)
 
+    def _loss_names(self):
+        return (PCALoss.name,)
+
     def _make_loss(self, space, center):
         return PCALoss(norm_bound=self.norm_bound)
 

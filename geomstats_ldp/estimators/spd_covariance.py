@@ -153,6 +153,9 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         bound = positive_number("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
+    def _loss_names(self):
+        return (SPDLikelihoodLoss.name,)
+
     def _make_loss(self, space, center):
         return SPDLikelihoodLoss(norm_bound=self.norm_bound)
 

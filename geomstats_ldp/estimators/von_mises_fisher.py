@@ -110,5 +110,8 @@ class PrivateVMFLocation(LocationEstimator):
     def _make_center(self, space):
         return unit_vector(self.initial_point, space.dim + 1)
 
+    def _loss_names(self):
+        return (VonMisesFisherLoss.name,)
+
     def _make_loss(self, space, center):
         return VonMisesFisherLoss(kappa=self.kappa)

@@ -27,6 +27,10 @@ class Loss(ABC):
     #: wander about the target, where the Hessian may be another.
     target_hessian_sd: ClassVar[float] = 0.1
 
+    #: Whether `clip` moves data to bounds, and the target with them; scaling to unit length does
+    #: not.
+    clips: ClassVar[bool] = True
+
     @abstractmethod
     def check_space(self, guard):
         """Raise ProtocolError unless the loss is defined on this `GuardedSpace`."""

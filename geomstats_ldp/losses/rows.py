@@ -18,6 +18,9 @@ from geomstats_ldp.losses.radial import RadialLoss
 #: Distances this far below the injectivity radius, and no larger, are left to the closed forms.
 _MARGIN, _FARTHEST = 1e-3, 30.0
 
+#: Relative change of a row that need not come from a bound.
+_ROUNDING = 1e-6
+
 
 def check_rows(loss, geometry, rows, twin=None):
     """Return rows, shape [n, *data_shape], as floats, or raise ValueError as `Loss.check_data`.
@@ -57,6 +60,15 @@ def clip_rows(loss, geometry, rows, twin=None):
     if not sure.all():
         out[~sure] = loss.clip(geometry, rows[~sure])
     return out
+
+
+def count_clipped(loss, rows, clipped):
+    """Number of rows that clipping moved, rounding apart."""
+    if not loss.clips:
+        return 0
+    axes = tuple(range(1, rows.ndim))
+    moved, size = (np.max(np.abs(x), axis=axes, initial=0.0) for x in (rows - clipped, rows))
+    return int(np.count_nonzero(moved > _ROUNDING * size))
 
 
 def _clips_to_ball(loss):

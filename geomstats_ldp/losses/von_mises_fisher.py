@@ -39,6 +39,7 @@ class VonMisesFisherLoss(Loss):
     """
 
     name = "von_mises_fisher"
+    clips = False
 
     def __init__(self, *, kappa):
         self.kappa = positive_number("kappa", kappa)

@@ -51,15 +51,12 @@ class Server:
         State after the last complete round.
     pending : dict
         Messages received for the open round, by their index in it.
-    engine_used : {"compiled", "geomstats"}
-        What brought the state forward.
     """
 
     def __init__(self, protocol, engine="auto", keep_messages=False):
         geometry = protocol.geometry
         self.protocol = protocol
         self.engine = make_engine(engine, geometry)
-        self.engine_used = self.engine.name
         self.state = initial_state(protocol.initial_point, geometry.dim, len(protocol.directions))
         self.pending = {}
         self.scratch = make_scratch(geometry.shape, geometry.dim, protocol.pairs_per_round)
@@ -68,14 +65,12 @@ class Server:
 
     def __getstate__(self):
         # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
-        names = ("protocol", "state", "pending", "engine_used")
-        kept = {name: getattr(self, name) for name in names}
+        kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
         return kept | {"engine": self.engine.name, "messages": self._kept}
 
     def __setstate__(self, kept):
         self.__init__(kept["protocol"], kept["engine"])
         self.state, self.pending = kept["state"], kept["pending"]
-        self.engine_used = kept["engine_used"]
         self._kept = kept["messages"]
 
     # ---------------------------------------------------------------- clock
@@ -339,19 +334,16 @@ class Server:
         if self._kept is not None:
             self._kept.append(messages)
 
-    def adopt(self, state, messages, engine_used):
+    def adopt(self, state, messages=()):
         """Continue from a state that the recursion has brought forward elsewhere.
 
         Parameters
         ----------
         state : State
         messages : sequence of array, shape [n, *point_shape]
-            What led to it, block by block; empty for a server that does not keep messages.
-        engine_used : {"compiled", "geomstats"}
-            What brought it forward: a loss without closed forms needs geomstats where the
-            recursion alone would not.
+            What led to it, block by block; needed by a server that keeps messages.
         """
-        self.state, self.engine_used = state, engine_used
+        self.state = state
         if self._kept is not None:
             self._kept.extend(messages)
         self.pending = {}

@@ -2,16 +2,13 @@
 
 import dataclasses
 import json
-import pickle
 import stat
 
 import numpy as np
 import pytest
-from geomstats.geometry.euclidean import Euclidean
 
 from geomstats_ldp import (
     PrivateFrechetMean,
-    PrivateMEstimator,
     PrivatePCA,
     Protocol,
     Transcript,
@@ -23,7 +20,6 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
     StaleMessageError,
 )
-from geomstats_ldp.losses import FrechetLoss, TransformedFrechetLoss, register_transform
 
 
 def make_data(n, seed=0):
@@ -221,17 +217,3 @@ def test_blocks_need_a_plan_and_rows():
         PrivatePCA().fit_blocks([np.ones((3, 3))])
     with pytest.raises(ProtocolError, match="no block"):
         PrivatePCA().fit_blocks([], n_participants=4)
-
-
-def test_diagnostics_say_which_engine_ran():
-    # The squared distance itself, in a form that has no compiled twin.
-    register_transform("plain", lambda t: t, np.ones_like, np.zeros_like)
-    rows = np.random.default_rng(0).normal(size=(40, 2))
-    losses = {
-        "compiled": FrechetLoss(center=np.zeros(2), data_radius=1.0),
-        "geomstats": TransformedFrechetLoss(center=np.zeros(2), data_radius=1.0, transform="plain"),
-    }
-    for engine, loss in losses.items():
-        fitted = PrivateMEstimator(Euclidean(2), loss, random_state=0).fit(rows)
-        for estimator in (fitted, pickle.loads(pickle.dumps(fitted))):
-            assert estimator.diagnostics_["engine"] == engine

@@ -1,0 +1,105 @@
+"""What estimators warn about, and which parameter would help.
+
+`stacklevel` counts from the function that warns, as in `warnings.warn`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from geomstats_ldp.exceptions import (
+    ClippingWarning,
+    DiscardWarning,
+    FewParticipantsWarning,
+    HessianFloorWarning,
+    SafeguardWarning,
+    SeedWarning,
+    UninformativeRegionWarning,
+)
+from geomstats_ldp.server.recursion import LAST_SAFEGUARD
+
+#: A safeguard that acts in this last part of a run has not become inactive.
+_LATE = 0.9
+
+#: Share of clipped rows from which on the target is a matter of the bounds.
+_MANY_CLIPPED = 0.25
+
+
+def warn_if_few(n_participants, cycle, stacklevel):
+    """Too few participants for one cycle of query directions."""
+    if n_participants < cycle:
+        warnings.warn(
+            f"{n_participants} participants do not fill one cycle of {cycle} query directions; "
+            "no confidence region can be given",
+            FewParticipantsWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_clipped(n_clipped, n_participants, loss, stacklevel):
+    """Many rows of an emulation were moved to the bounds of the loss."""
+    if n_clipped > _MANY_CLIPPED * n_participants:
+        warnings.warn(
+            f"{n_clipped / n_participants:.0%} of the rows lie outside the public bounds of "
+            f"{loss} and were moved to them; the estimate and its region are about the moved "
+            "data. Wider bounds, another initial_point or public scaling would help. Only an "
+            "emulation can tell",
+            ClippingWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_cut(server, stacklevel):
+    """The step cap or the projection still acted late in the run."""
+    last = int(server.state.counts[LAST_SAFEGUARD])
+    if last > _LATE * server.n_participants:
+        warnings.warn(
+            f"the step cap or the projection still acted at participant {last} of "
+            f"{server.n_participants}: the target may lie outside the working region or close to "
+            "its edge. An initial_point nearer to it, a larger region_radius or a larger epsilon "
+            "would help",
+            SafeguardWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_about_region(sandwich, region, stacklevel):
+    """A bound of the Hessian acted, or the region reaches the edge of the working region."""
+    if sandwich.hessian_floor_active:
+        warnings.warn(
+            "an eigenvalue of the estimated Hessian is under its floor "
+            f"{sandwich.hessian_floor:.3g}; the region is conservative. More participants or a "
+            "larger epsilon would help",
+            HessianFloorWarning,
+            stacklevel=stacklevel,
+        )
+    if not region.is_informative:
+        warnings.warn(
+            "the confidence region reaches the edge of the working region, which says little "
+            "about the parameter; more participants or a larger epsilon would help",
+            UninformativeRegionWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_discarded(server, stacklevel):
+    """A collection under way is dropped."""
+    if server.n_received > 0:
+        warnings.warn(
+            f"a collection that {server.n_received} participants have answered is dropped; their "
+            "privacy is spent all the same. save_state() keeps a collection",
+            DiscardWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_seeded(random_state, stacklevel):
+    """A client for people must not be seeded."""
+    if random_state is not None:
+        warnings.warn(
+            f"random_state={random_state!r}: every copy of this participant draws the same noise, "
+            "which protects nobody; it is for simulation. Use random_state=None where people "
+            "answer",
+            SeedWarning,
+            stacklevel=stacklevel,
+        )
