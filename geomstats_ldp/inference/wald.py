@@ -9,6 +9,7 @@ from scipy import special, stats
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.wording import shape_text
 
 #: Boundary points used to see whether a region stays inside the working region.
 _N_PROBES = 512
@@ -104,7 +105,7 @@ class WaldRegion:
         shape = np.shape(self.center)
         if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
             raise ProtocolError(
-                f"points must have shape [..., {str(shape)[1:-1]}]; got {points.shape}"
+                f"points must have shape [{shape_text('...', *shape)}]; got {points.shape}"
             )
         if self._outer is not None:
             points = self._outer.to_internal(points)
