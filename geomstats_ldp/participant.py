@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from geomstats_ldp.exceptions import ForeignMessageError
+from geomstats_ldp.exceptions import ForeignMessageError, ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import loss_from_spec, score_coords
 from geomstats_ldp.mechanisms import make_streams, release_into
-from geomstats_ldp.protocol import Message
+from geomstats_ldp.protocol import Message, Query
 
 
 class Participant:
@@ -60,10 +60,15 @@ class Participant:
         ForeignMessageError
             If the query belongs to another protocol.
         ProtocolError
-            If the query point is off the manifold.
+            If `query` is no Query, or its point is off the manifold.
         ValueError
             If the datum is not finite or has the wrong shape. Nothing is released then.
         """
+        if not isinstance(query, Query):
+            raise ProtocolError(
+                f"query must be one Query, as Query.from_json reads from a text; "
+                f"got {type(query).__name__}"
+            )
         if query.fingerprint != self.protocol.fingerprint:
             raise ForeignMessageError(
                 f"query belongs to protocol {str(query.fingerprint)[:12]}, "

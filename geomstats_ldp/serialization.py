@@ -80,6 +80,10 @@ def open_arrays(path, kind, error):
         Exception class. A missing file stays FileNotFoundError.
     """
     try:
+        with open(path, "rb") as file:
+            if not zipfile.is_zipfile(file):
+                # numpy would take it for a pickle, and recommend to load that.
+                raise ValueError("it is no .npz archive, or not a whole one")
         with np.load(path, allow_pickle=False) as file:
             yield file
     except FileNotFoundError:
@@ -93,4 +97,5 @@ def open_arrays(path, kind, error):
         zipfile.BadZipFile,
         zlib.error,
     ) as cause:
-        raise error(f"{path} is not {kind}: {cause}") from cause
+        reason = "it holds Python objects" if "allow_pickle" in str(cause) else cause
+        raise error(f"{path} is not {kind}: {reason}") from cause

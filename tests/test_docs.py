@@ -38,6 +38,15 @@ def registries():
         known.update(names)
 
 
+def run_tests_of(module):
+    """Run the parametrised tests that a page defines, as pytest would."""
+    for name, test in vars(module).items():
+        if name.startswith("test_"):
+            [parameters] = test.pytestmark
+            for case in parameters.args[1]:
+                test(*case.values)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_run_and_print_what_they_say(page, registries, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
@@ -50,6 +59,7 @@ def test_the_examples_run_and_print_what_they_say(page, registries, monkeypatch,
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
             warnings.simplefilter("ignore", LDPWarning)
             exec(code, module.__dict__)
+            run_tests_of(module)
         assert printed.getvalue().strip() == expected.strip()
     plt.close("all")
 

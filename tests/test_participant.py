@@ -152,6 +152,16 @@ def test_foreign_queries_are_refused(pca_protocol):
 
 
 @pytest.mark.parametrize(
+    ("spoil", "came"), [(Query.to_json, "str"), (lambda q: [q], "list"), (lambda q: None, "None")]
+)
+def test_what_is_no_query_is_named(pca_protocol, spoil, came):
+    protocol = pca_protocol()
+    query = spoil(first_query(protocol))
+    with pytest.raises(ProtocolError, match=f"query must be one Query, .* got {came}"):
+        Participant(protocol).respond(query, DATUM)
+
+
+@pytest.mark.parametrize(
     "point",
     [
         [2.0, 0.0, 0.0],

@@ -11,7 +11,9 @@ from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.poincare_ball import PoincareBall
 from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces.lorentz import on_sheet
+from geomstats_ldp.wording import refuse_first
 
 
 def internal_space(space):
@@ -33,9 +35,9 @@ def to_internal(space, points):
 
     Raises
     ------
-    ValueError
-        If a point of a Poincare model is not finite, lies outside the open ball, or has a last
-        half-space coordinate that is not positive.
+    ProtocolError
+        Naming the first point of a Poincare model that is not finite, lies outside the open ball,
+        or has a last half-space coordinate that is not positive.
     """
     if not _is_poincare(space):
         return points
@@ -53,8 +55,8 @@ def from_internal(space, points):
 
     Raises
     ------
-    ValueError
-        If a point of a Poincare model is not finite.
+    ProtocolError
+        Naming the first point of a Poincare model that is not finite.
     """
     if not _is_poincare(space):
         return points
@@ -75,38 +77,28 @@ def _checked(space, points, size):
     points = np.asarray(points, dtype=float)
     name = type(space).__name__
     if points.ndim == 0 or points.shape[-1] != size:
-        raise ValueError(f"points of {name} must have shape [..., {size}]; got {points.shape}")
-    bad = ~np.isfinite(points).all(axis=-1)
-    if bad.any():
-        raise ValueError(f"points of {name} must be finite; got {_first(points, bad)}")
+        raise ProtocolError(f"points of {name} must have shape [..., {size}]; got {points.shape}")
+    refuse_first(f"points of {name} must be finite", points, ~np.isfinite(points).all(axis=-1))
     return points
-
-
-def _first(points, bad):
-    return points[bad][0]
 
 
 def _from_ball(points):
     # Near the boundary 1 - r^2 cancels: extended precision, where the platform has it, leaves
     # only the rounding of the given coordinates.
     margin = 1 - np.sum(points.astype(np.longdouble) ** 2, axis=-1, keepdims=True)
-    outside = margin[..., 0] <= 0
-    if outside.any():
-        raise ValueError(
-            "points of PoincareBall must lie inside the unit ball; "
-            f"got {_first(points, outside)} of norm {np.linalg.norm(_first(points, outside))}"
-        )
+    refuse_first(
+        "points of PoincareBall must lie inside the unit ball", points, margin[..., 0] <= 0
+    )
     return on_sheet(2 * points / margin.astype(float))
 
 
 def _from_half_space(points):
     flat, height = points[..., :-1], points[..., -1:]
-    below = height[..., 0] <= 0
-    if below.any():
-        raise ValueError(
-            "points of PoincareHalfSpace must have a positive last coordinate; "
-            f"got {_first(points, below)}"
-        )
+    refuse_first(
+        "points of PoincareHalfSpace must have a positive last coordinate",
+        points,
+        height[..., 0] <= 0,
+    )
     last = (np.sum(flat**2, axis=-1, keepdims=True) + (height - 1) * (height + 1)) / (2 * height)
     return on_sheet(np.concatenate([flat / height, last], axis=-1))
 

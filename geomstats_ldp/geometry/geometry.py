@@ -6,6 +6,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces import guard_space
+from geomstats_ldp.wording import refuse_first, shape_text
 
 
 class Geometry:
@@ -94,17 +95,20 @@ class Geometry:
         points = np.array(points, dtype=float)
         if points.ndim < len(self.shape) or points.shape[-len(self.shape) :] != self.shape:
             raise ProtocolError(
-                f"{name} must have shape [..., {str(self.shape)[1:-1]}]; got {points.shape}"
+                f"{name} must have shape [{shape_text('...', *self.shape)}]; got {points.shape}"
             )
         rows = points.reshape(-1, *self.shape)
-        finite = np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
-        if not finite.all():
-            raise ProtocolError(f"{name} must be finite; got {rows[~finite][0]}")
-        for row in rows[~self._quickly_on(rows, rtol)]:
+        leading = points.shape[: points.ndim - len(self.shape)]
+        is_bad = ~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
+        refuse_first(f"{name} must be finite", points, is_bad.reshape(leading))
+        is_bad = ~self._quickly_on(rows, rtol)
+        for index in np.flatnonzero(is_bad):
             with np.errstate(all="ignore"):
-                is_on = self.guard.is_on(row, rtol)
-            if not is_on:
-                raise ProtocolError(f"{name} must lie on {self.guard.name}; got {row}")
+                is_bad[index] = not self.guard.is_on(rows[index], rtol)
+            if is_bad[index]:
+                break
+        expected = f"{name} must lie on {self.guard.name}"
+        refuse_first(expected, points, is_bad.reshape(leading))
         return points
 
     def _quickly_on(self, rows, rtol):

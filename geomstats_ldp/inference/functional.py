@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.inference.wald import check_level
+
 #: Step of the numerical derivative relative to the spread of the estimate.
 _STEP = 1e-2
 
@@ -41,10 +44,13 @@ class SmoothFunctional:
         """Interval of each component at the given level, shape [r, 2].
 
         Each covers on its own; together they do not.
+
+        Raises
+        ------
+        ProtocolError
+            If the level is not a number in (0, 1).
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie in (0, 1); got {level}")
-        half = stats.norm.ppf((1 + level) / 2) * self.standard_error
+        half = stats.norm.ppf((1 + check_level(level)) / 2) * self.standard_error
         return np.stack([self.estimate - half, self.estimate + half], axis=-1)
 
     def statistic(self, value):
@@ -72,7 +78,7 @@ class SmoothFunctional:
 
     def contains(self, value, level=0.95):
         """Whether the Wald region at the given level contains `value`."""
-        return self.statistic(value) <= stats.chi2.ppf(level, len(self.estimate))
+        return self.statistic(value) <= stats.chi2.ppf(check_level(level), len(self.estimate))
 
 
 def smooth_functional(h, geometry, center, covariance, coordinates=None, jacobian=None):
@@ -95,7 +101,16 @@ def smooth_functional(h, geometry, center, covariance, coordinates=None, jacobia
     Returns
     -------
     functional : SmoothFunctional
+
+    Raises
+    ------
+    ProtocolError
+        If `h` is not callable.
+    ValueError
+        If what it returns is not a finite number or vector, or the Jacobian has another shape.
     """
+    if not callable(h):
+        raise ProtocolError(f"h must be a function of a point; got {h!r}")
 
     def value(coords):
         point = geometry.exp(geometry.lift(coords, center), center)

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 
 import numpy as np
 from scipy import special, stats
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.wording import shape_text
 
 #: Boundary points used to see whether a region stays inside the working region.
 _N_PROBES = 512
+
+
+def check_level(level):
+    """Return a nominal coverage as a float, or raise ProtocolError unless it is in (0, 1)."""
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise ProtocolError(f"level must be a number in (0, 1); got {level!r}")
+    return float(level)
 
 
 class WaldRegion:
@@ -47,6 +56,11 @@ class WaldRegion:
         use; radians on the sphere.
     is_informative : bool
         False when the ellipsoid reaches the edge of the working region.
+
+    Raises
+    ------
+    ProtocolError
+        If the level is not a number in (0, 1).
     """
 
     def __init__(
@@ -58,14 +72,13 @@ class WaldRegion:
         region,
         coordinates=None,
     ):
-        if not 0 < level < 1:
-            raise ValueError(f"level must lie in (0, 1); got {level}")
+        level = check_level(level)
         self.geometry = geometry
         self._outer = coordinates
         self._inner_center = np.asarray(center)
         self.center = self._from_inner(self._inner_center)
         self.covariance = np.asarray(covariance)
-        self.level = float(level)
+        self.level = level
         self.region = region
         self.dim = geometry.dim
         values, vectors = np.linalg.eigh(self.covariance)
@@ -104,7 +117,7 @@ class WaldRegion:
         shape = np.shape(self.center)
         if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
             raise ProtocolError(
-                f"points must have shape [..., {str(shape)[1:-1]}]; got {points.shape}"
+                f"points must have shape [{shape_text('...', *shape)}]; got {points.shape}"
             )
         if self._outer is not None:
             points = self._outer.to_internal(points)

@@ -11,6 +11,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.twins import compile_by_default
+from geomstats_ldp.wording import place_text, shape_text
 
 
 class Loss(ABC):
@@ -131,9 +132,11 @@ def finite_array(data, shape, name):
     """
     data = np.asarray(data, dtype=float)
     if data.ndim < len(shape) or data.shape[data.ndim - len(shape) :] != tuple(shape):
-        raise ValueError(f"{name} must have shape [..., {str(shape)[1:-1]}]; got {data.shape}")
-    if not np.isfinite(data).all():
-        raise ValueError(f"{name} must be finite; it contains NaN or inf")
+        raise ValueError(f"{name} must have shape [{shape_text('...', *shape)}]; got {data.shape}")
+    is_finite = np.isfinite(data)
+    if not is_finite.all():
+        place = place_text(~is_finite.all(axis=tuple(range(-len(shape), 0))))
+        raise ValueError(f"{name} must be finite; it contains NaN or inf{place}")
     return data
 
 

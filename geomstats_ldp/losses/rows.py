@@ -14,6 +14,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.losses.base import finite_array
 from geomstats_ldp.losses.radial import RadialLoss
+from geomstats_ldp.wording import shape_text
 
 #: Distances this far below the injectivity radius, and no larger, are left to the closed forms.
 _MARGIN, _FARTHEST = 1e-3, 30.0
@@ -33,18 +34,19 @@ def check_rows(loss, geometry, rows, twin=None):
     twin : NamedTuple, optional
         Twin of the geometry, for compiled loops.
     """
+    shape = loss.data_shape(geometry)
+    if np.ndim(rows) != 1 + len(shape):
+        raise ValueError(f"data must have shape ({shape_text('n', *shape)}); got {np.shape(rows)}")
     if twin is None or not _clips_to_ball(loss):
-        rows = loss.check_data(geometry, rows)
-    else:
-        rows = finite_array(rows, loss.data_shape(geometry), "datum")
-    if rows.ndim != 1 + len(loss.data_shape(geometry)):
-        shape = str(loss.data_shape(geometry))[1:-1].rstrip(",")
-        raise ValueError(f"data must have shape (n, {shape}); got {rows.shape}")
-    if twin is not None and _clips_to_ball(loss):
-        sure = np.empty(len(rows), dtype=np.bool_)
-        _compiled_settled_rows(twin, rows, np.empty(geometry.shape), sure)
-        if not sure.all():
-            loss.check_data(geometry, rows[~sure])
+        return loss.check_data(geometry, rows)
+    rows = finite_array(rows, shape, "datum")
+    sure = np.empty(len(rows), dtype=np.bool_)
+    _compiled_settled_rows(twin, rows, np.empty(geometry.shape), sure)
+    try:
+        loss.check_data(geometry, rows[~sure])
+    except ValueError:
+        loss.check_data(geometry, rows)  # all of them, so that the error gives the index
+        raise
     return rows
 
 

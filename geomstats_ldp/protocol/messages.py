@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -77,7 +77,21 @@ class Message:
 def _parse(cls, text, array_name):
     try:
         record = json.loads(text)
+        _check_fields(cls, record)
         record[array_name] = np.array(record[array_name], dtype=float)
         return cls(**record)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError) as error:
         raise MessageError(f"text is not a {cls.__name__}: {error}") from error
+
+
+def _check_fields(cls, record):
+    if not isinstance(record, dict):
+        raise TypeError(f"expected a JSON object; got {type(record).__name__}")
+    expected = {field.name for field in fields(cls)}
+    faults = {
+        "the fields {} are missing": expected - record.keys(),
+        "the fields {} are unknown": record.keys() - expected,
+    }
+    found = [fault.format(sorted(names)) for fault, names in faults.items() if names]
+    if found:
+        raise ValueError(", ".join(found))

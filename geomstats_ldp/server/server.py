@@ -27,6 +27,7 @@ from geomstats_ldp.server.recursion import (
     initial_state,
     make_scratch,
 )
+from geomstats_ldp.wording import shape_text
 
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
@@ -268,7 +269,7 @@ class Server:
         vectors = np.ascontiguousarray(vectors, dtype=float)
         if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
             raise InvalidMessageError(
-                f"messages must have shape (n, {str(shape)[1:-1].rstrip(',')}); got {vectors.shape}"
+                f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
             )
         if not np.isfinite(vectors).all():
             raise InvalidMessageError("messages must be finite; they contain NaN or inf")

@@ -33,7 +33,8 @@ def run_checks(case):
     Raises
     ------
     ConformanceError
-        Listing the checks that failed, each with what was expected and what came.
+        Listing the checks that failed, each with what was expected and what came. Any other error
+        of a check is listed too, and the checks after it go on.
     """
     failures = []
     for check in case.checks():
@@ -41,6 +42,8 @@ def run_checks(case):
             check(case)
         except ConformanceError as error:
             failures.append(f"{check.__name__}: {error}")
+        except Exception as error:
+            failures.append(f"{check.__name__}: expected no error; got {_described(error)}")
     if failures:
         listed = "\n".join(f"* {failure}" for failure in failures)
         raise ConformanceError(f"{case} fails {len(failures)} checks\n{listed}")
@@ -68,6 +71,18 @@ def parametrize_with_checks(cases):
             for check in case.checks()
         ],
     )
+
+
+def require_result(call, what):
+    """Return the result of a call; raise ConformanceError with the error if it raises one."""
+    try:
+        return call()
+    except Exception as error:
+        raise ConformanceError(f"{what}: expected no error; got {_described(error)}") from error
+
+
+def _described(error):
+    return f"{type(error).__name__}: {error}"
 
 
 def require(condition, message):
@@ -119,7 +134,5 @@ def require_refused(call, errors, what):
     except errors:
         return
     except Exception as error:
-        raise ConformanceError(
-            f"{what}: expected {names}; got {type(error).__name__}: {error}"
-        ) from error
+        raise ConformanceError(f"{what}: expected {names}; got {_described(error)}") from error
     raise ConformanceError(f"{what}: expected {names}; got the result {result!r}")

@@ -1,4 +1,4 @@
-"""Finite differences along geodesics."""
+"""Finite differences, along geodesics too."""
 
 from __future__ import annotations
 
@@ -8,8 +8,26 @@ import numpy as np
 _STEP = 1e-3
 
 
+def central_difference(function):
+    """Derivative at zero of a function of a number, by differences of fourth order.
+
+    Parameters
+    ----------
+    function : callable
+        From a number to an array of shape [...].
+
+    Returns
+    -------
+    derivative : array, shape [...]
+    """
+    one, minus_one, two, minus_two = (
+        np.asarray(function(factor * _STEP), dtype=float) for factor in (1.0, -1.0, 2.0, -2.0)
+    )
+    return (8 * (one - minus_one) - (two - minus_two)) / (12 * _STEP)
+
+
 def derivatives_along_frame(geometry, point, function):
-    """Derivatives of a function of a point along the frame, by differences of fourth order.
+    """Derivatives of a function of a point along the frame, as `central_difference`.
 
     Parameters
     ----------
@@ -24,10 +42,8 @@ def derivatives_along_frame(geometry, point, function):
     """
     columns = []
     for axis in np.eye(geometry.dim):
-        tangent = _STEP * geometry.lift(axis, point)
-        one, minus_one, two, minus_two = (
-            np.asarray(function(geometry.exp(factor * tangent, point)), dtype=float)
-            for factor in (1.0, -1.0, 2.0, -2.0)
+        tangent = geometry.lift(axis, point)
+        columns.append(
+            central_difference(lambda s, v=tangent: function(geometry.exp(s * v, point)))
         )
-        columns.append((8 * (one - minus_one) - (two - minus_two)) / (12 * _STEP))
     return np.stack(columns, axis=-1)

@@ -13,6 +13,7 @@ from numba import njit
 
 from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.losses import loss_from_spec, score_into
+from geomstats_ldp.losses.radial import RadialLoss
 from geomstats_ldp.serialization import canonical_json, decode
 from geomstats_ldp.testing.cases import (
     Case,
@@ -22,9 +23,10 @@ from geomstats_ldp.testing.cases import (
     require_close,
     require_equal,
     require_refused,
+    require_result,
     require_same_arrays,
 )
-from geomstats_ldp.testing.derivatives import derivatives_along_frame
+from geomstats_ldp.testing.derivatives import central_difference, derivatives_along_frame
 from geomstats_ldp.testing.search import largest_score
 
 #: Room for rounding in a bound.
@@ -62,9 +64,10 @@ class LossCase(Case):
         return f"{self.loss.name} on {self.geometry.guard.name} {self.geometry.shape}"
 
     def checks(self):
-        """Checks of a loss; that of the twin where there is one."""
+        """Checks of a loss; those of a transform and of a twin where there is one."""
         has_twin = self.loss.twin() is not None and self.geometry.twin() is not None
-        return [*_CHECKS, check_twin] if has_twin else list(_CHECKS)
+        transform = [check_transform] if isinstance(self.loss, RadialLoss) else []
+        return [*_CHECKS, *transform, *[check_twin] * has_twin]
 
     # ---------------------------------------------------------------- what is examined
 
@@ -280,9 +283,13 @@ def _transported_scores(case, point, end):
 def check_record(case):
     """The record is plain JSON; it and a pickle give an equal loss with the same numbers."""
     loss, point = case.loss, case.queries[1]
-    record = decode(json.loads(canonical_json(loss.to_spec())))
-    copies = {"record": loss_from_spec(record), "pickle": pickle.loads(pickle.dumps(loss))}
-    for source, copy in copies.items():
+
+    def rebuilt():
+        return loss_from_spec(decode(json.loads(canonical_json(loss.to_spec()))))
+
+    copies = {"record": rebuilt, "pickle": lambda: pickle.loads(pickle.dumps(loss))}
+    for source, make in copies.items():
+        copy = require_result(make, f"loss from its {source}")
         require(type(copy) is type(loss), f"{source}: expected {type(loss)}; got {type(copy)}")
         require_equal(copy, loss, f"loss from its {source}")
         require_equal(hash(copy), hash(loss), f"hash of the loss from its {source}")
@@ -303,6 +310,26 @@ def check_refusals(case):
             lambda bad=bad: check(case.geometry, bad), (ValueError,), f"datum of {bad.shape}"
         )
     require_same_arrays(check(case.geometry, good), good, "data that are good")
+
+
+def check_transform(case):
+    """The derivatives of psi that a loss of the distance states are those of psi, to 1e-6.
+
+    The score shows the first of them only, and the second decides whether the bounds hold.
+    """
+    loss = case.loss
+    largest = loss.largest_distance(case.geometry, case.region)
+    half_squares = np.linspace(0.05, 1.0, 20) ** 2 * largest**2 / 2
+    _require_derivative(loss.psi, loss.psi_prime, half_squares, "psi_prime")
+    _require_derivative(loss.psi_prime, loss.psi_second, half_squares, "psi_second")
+
+
+def _require_derivative(function, derivative, places, what):
+    value, actual = (np.broadcast_to(f(places), places.shape) for f in (function, derivative))
+    # Steps in proportion to the place, so that none leaves the positive numbers.
+    expected = central_difference(lambda step: function(places * (1 + step))) / places
+    tolerance = 1e-6 * (np.abs(value) / places + np.abs(expected))
+    require_close(actual, expected, tolerance, f"{what} against finite differences")
 
 
 @njit

@@ -24,6 +24,7 @@ from geomstats_ldp.testing.cases import (
     require_close,
     require_equal,
     require_refused,
+    require_result,
     require_same_arrays,
 )
 
@@ -168,17 +169,20 @@ def check_immutable(case):
 def check_record(case):
     """The record is plain JSON; it, a pickle and a copy give an equal mechanism."""
     mechanism = case.mechanism
-    record = decode(json.loads(canonical_json(mechanism.to_spec())))
+    record = require_result(
+        lambda: decode(json.loads(canonical_json(mechanism.to_spec()))), "record"
+    )
     required = {"name", "epsilon", "delta", "dim", "bound"}
     require(required <= record.keys(), f"record: expected {required}; got {sorted(record)}")
     copies = {
-        "record": mechanism_from_spec(record),
-        "pickle": pickle.loads(pickle.dumps(mechanism)),
-        "copy": copy.deepcopy(mechanism),
+        "record": lambda: mechanism_from_spec(record),
+        "pickle": lambda: pickle.loads(pickle.dumps(mechanism)),
+        "copy": lambda: copy.deepcopy(mechanism),
     }
     variates = mechanism.draw(5, make_streams(case.seed))
     expected = mechanism.release(case.inputs[1], variates)
-    for source, other in copies.items():
+    for source, make in copies.items():
+        other = require_result(make, f"mechanism from its {source}")
         require_equal(type(other), type(mechanism), f"class of the mechanism from its {source}")
         require_equal(other, mechanism, f"mechanism from its {source}")
         require_equal(hash(other), hash(mechanism), f"hash of the mechanism from its {source}")

@@ -7,6 +7,7 @@ from geomstats.geometry.hyperbolic import Hyperbolic
 from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import guard_space
 from geomstats_ldp.geometry.coordinates import from_internal, internal_space, to_internal
 
@@ -95,18 +96,19 @@ def test_other_spaces_are_left_as_they_are():
 @pytest.mark.parametrize(
     ("model", "points", "match"),
     [
-        ("ball", [[0.1, 0.2], [0.6, 0.9]], "inside the unit ball.*0.6 0.9"),
-        ("ball", [1.0, 0.0], "inside the unit ball"),
+        ("ball", [[0.1, 0.2], [0.6, 0.9]], r"inside the unit ball; got \[0.6 0.9\] at index 1$"),
+        ("ball", [1.0, 0.0], r"inside the unit ball; got \[1. 0.\]$"),
+        ("ball", [[[0.1, 0.2]], [[np.nan, 0.0]]], r"finite; got .* at index \(1, 0\)$"),
         ("ball", [np.nan, 0.0], "PoincareBall must be finite"),
         ("ball", [0.1, 0.2, 0.3], "shape"),
         ("ball", 0.1, "shape"),
-        ("half-space", [[0.1, 0.2], [3.0, 0.0]], "positive last coordinate.*3. 0."),
+        ("half-space", [[0.1, 0.2], [3.0, 0.0]], "positive last coordinate.*3. 0.. at index 1$"),
         ("half-space", [0.1, -1.0], "positive last coordinate"),
         ("half-space", [np.inf, 1.0], "PoincareHalfSpace must be finite"),
     ],
 )
 def test_bad_points_are_named(model, points, match):
-    with pytest.raises(ValueError, match=match):
+    with pytest.raises(ProtocolError, match=match):
         to_internal(Hyperbolic(2, coords_type=model), points)
 
 

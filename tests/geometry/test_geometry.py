@@ -235,6 +235,24 @@ def test_bad_points_are_named(point, match):
     assert "the start" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("points", "place"),
+    [
+        ([2.0, 0.0, 0.0], "$"),
+        ([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [3.0, 0.0, 0.0]], " at index 1$"),
+        ([[[1.0, 0.0, 0.0], [0.0, 0.0, np.inf]]], r" at index \(0, 1\)$"),
+    ],
+)
+def test_the_first_bad_point_of_many_is_named(points, place):
+    with pytest.raises(ProtocolError, match=r"the data must .*; got \[.*\]" + place):
+        make("sphere2").check_points(points, "the data")
+
+
+def test_shapes_of_vectors_read_as_shapes():
+    with pytest.raises(ProtocolError, match=r"must have shape \[\.\.\., 3\]; got \(2, 2\)"):
+        make("sphere2").check_points(np.ones((2, 2)))
+
+
 def test_check_point_returns_an_independent_point_on_the_sphere():
     geometry = make("sphere2")
     point = np.array([0.6, 0.8 + 1e-9, 0.0])

@@ -1,6 +1,7 @@
 """The Wald region as a quadratic form, a set and a coverage statement."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates, geodesic_ball
-from geomstats_ldp.inference import WaldRegion
+from geomstats_ldp.inference import SmoothFunctional, WaldRegion, smooth_functional
 
 RETRACTIONS = ["exponential", "projection"]
 DIMS = [1, 2, 3]
@@ -212,10 +213,23 @@ def test_the_antipode_is_outside_of_an_exponential_region():
     assert region.statistic(-region.center) == np.inf
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, np.nan])
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, np.nan, "a", None, [0.95]])
 def test_bad_levels_are_refused(level):
-    with pytest.raises(ValueError, match="level"):
-        make_region(level=level)
+    functional = SmoothFunctional(np.zeros(1), np.eye(1), np.eye(1))
+    named = re.escape(f"level must be a number in (0, 1); got {level!r}")
+    for use in (
+        lambda: make_region(level=level),
+        lambda: functional.interval(level),
+        lambda: functional.contains([0.0], level),
+    ):
+        with pytest.raises(ProtocolError, match=named):
+            use()
+
+
+def test_what_is_no_function_is_named():
+    geometry = Geometry(Euclidean(2), np.zeros(2))
+    with pytest.raises(ProtocolError, match=r"h must be a function of a point; got \[1, 0\]"):
+        smooth_functional([1, 0], geometry, np.zeros(2), np.eye(2))
 
 
 def test_points_of_another_shape_are_refused():

@@ -49,11 +49,31 @@ def test_rows_off_the_manifold_are_refused_as_by_the_loss(name):
     geometry, loss = Geometry(space, center), FrechetLoss(center=center, data_radius=1.0)
     rows = np.stack([center, center, center])
     rows[1, 0] = rows[1, 0] - 5.0
-    with pytest.raises(ValueError, match="datum must lie on"):
-        check_rows(loss, geometry, rows, geometry.twin())
+    for twin in (None, geometry.twin()):
+        with pytest.raises(ValueError, match=r"datum must lie on [\s\S]* at index 1$"):
+            check_rows(loss, geometry, rows, twin)
     rows[1] = np.nan
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(ValueError, match=r"finite.* at index 1$"):
         check_rows(loss, geometry, rows, geometry.twin())
+
+
+def test_the_index_is_that_among_all_rows():
+    """Rows that a closed form leaves open are examined on their own."""
+    space, center = SPACES["hyperboloid"]
+    geometry, loss = Geometry(space, center), FrechetLoss(center=center, data_radius=1.0)
+    far = np.array([np.cosh(31.0), np.sinh(31.0), 0.0])
+    rows = np.stack([center, far, center, [2.0, 0.0, 0.0], far])
+    with pytest.raises(ValueError, match=r"at index 3$"):
+        check_rows(loss, geometry, rows, geometry.twin())
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 1, 3), (2, 3, 1)])
+def test_rows_of_another_shape_are_named(shape):
+    space, center = SPACES["euclidean"]
+    geometry, loss = Geometry(space, center), FrechetLoss(center=center, data_radius=1.0)
+    for twin in (None, geometry.twin()):
+        with pytest.raises(ValueError, match=r"data must have shape \(n, 3\); got \("):
+            check_rows(loss, geometry, np.zeros(shape), twin)
 
 
 def test_what_closed_forms_leave_open_takes_the_long_way():

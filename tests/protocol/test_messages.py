@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -92,6 +93,15 @@ def test_other_texts_are_refused(kind, text):
         kind.from_json(text)
 
 
+def test_fields_that_do_not_fit_are_named():
+    query = Query("abc", 7, 3, "minus", AWKWARD).to_json()
+    expected = r"not a Message: the fields \['tangent_vec'\] are missing, .*'point', 'side'"
+    with pytest.raises(MessageError, match=expected):
+        Message.from_json(query)
+    with pytest.raises(MessageError, match="not a Query: expected a JSON object; got list"):
+        Query.from_json(f"[{query}]")
+
+
 # ------------------------------------------------------------------------ transcripts
 
 
@@ -124,7 +134,7 @@ def test_transcript_with_pickled_arrays_is_refused(transcript, tmp_path):
         protocol=np.array(transcript.protocol.to_json()),
         messages=np.array([{"not": "numbers"}], dtype=object),
     )
-    with pytest.raises(MessageError):
+    with pytest.raises(MessageError, match="not a transcript: it holds Python objects"):
         Transcript.load(path)
 
 
@@ -144,6 +154,7 @@ def damaged(good):
 CORRUPTIONS = {
     "empty": lambda good: b"",
     "text": lambda good: b"this is not a transcript at all",
+    "pickle": lambda good: pickle.dumps({"not": "numbers"}),
     "truncated": truncated,
     "damaged": damaged,
 }
@@ -154,8 +165,9 @@ def test_corrupted_transcripts_are_refused(transcript, tmp_path, corruption):
     path = tmp_path / "run.npz"
     transcript.save(path)
     path.write_bytes(CORRUPTIONS[corruption](path.read_bytes()))
-    with pytest.raises(MessageError, match="not a transcript"):
+    with pytest.raises(MessageError, match="not a transcript") as caught:
         Transcript.load(path)
+    assert "pickle" not in str(caught.value).replace(str(path), "")
 
 
 def test_other_array_files_are_refused(transcript, tmp_path):

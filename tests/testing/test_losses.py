@@ -5,7 +5,15 @@ import pytest
 from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hypersphere import Hypersphere
 
-from geomstats_ldp.losses import LOSSES, FrechetLoss, PCALoss, register_loss
+from geomstats_ldp.losses import (
+    LOSSES,
+    FrechetLoss,
+    PCALoss,
+    PseudoHuberLoss,
+    TransformedFrechetLoss,
+    register_loss,
+    register_transform,
+)
 from geomstats_ldp.testing import ConformanceError, LossCase, run_checks
 
 
@@ -64,6 +72,25 @@ class ForgetsItsBound(Interpreted):
         return {"name": self.name, "norm_bound": 9.0}
 
 
+class LosesItsBound(Interpreted):
+    def to_spec(self):
+        return {"name": self.name}
+
+
+class BreaksDown(Interpreted):
+    def clip(self, geometry, data):
+        if data.ndim == 1:
+            raise IndexError("no rows")
+        return super().clip(geometry, data)
+
+
+def local_class():
+    class OfAFunction(Interpreted):
+        pass
+
+    return OfAFunction
+
+
 class WrongTwin(PCALoss):
     """The compiled score of another loss: a Frechet score for a Rayleigh loss."""
 
@@ -83,6 +110,9 @@ BROKEN = {
     ClipsInPlace: "which must not change them",
     TakesNaN: "datum nan: expected ValueError; got the result",
     ForgetsItsBound: "score from its record",
+    LosesItsBound: "check_record: loss from its record: expected no error; got TypeError",
+    BreaksDown: "check_clip: expected no error; got IndexError: no rows",
+    local_class(): "check_record: loss from its pickle: expected no error; got AttributeError",
     WrongTwin: "compiled score against the interpreted one",
 }
 
@@ -115,3 +145,25 @@ def test_the_sound_one_passes(register):
 def test_a_loss_of_another_space_is_named():
     with pytest.raises(ConformanceError, match="expected Euclidean to pass; got loss 'pca' needs"):
         run_checks(LossCase(PCALoss(norm_bound=1.0), Euclidean(3), np.zeros(3)))
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_a_wrong_second_derivative_of_a_transform_is_caught(factor, monkeypatch):
+    """The bounds hold all the same: they look at psi'' where it is negative, or is largest."""
+    monkeypatch.setattr("geomstats_ldp.losses.transformed_frechet._TRANSFORMS", {})
+    register_transform("log", np.log1p, lambda t: 1 / (1 + t), lambda t: -factor / (1 + t) ** 2)
+    loss = TransformedFrechetLoss(center=np.zeros(2), data_radius=0.5, transform="log")
+    with pytest.raises(ConformanceError) as caught:
+        run_checks(LossCase(loss, Euclidean(2), np.zeros(2)))
+    assert "fails 1 checks\n* check_transform: psi_second against finite" in str(caught.value)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1e3])
+def test_sound_transforms_pass_at_any_scale(scale):
+    run_checks(
+        LossCase(
+            PseudoHuberLoss(center=np.zeros(2), data_radius=0.5, scale=scale),
+            Euclidean(2),
+            np.zeros(2),
+        )
+    )
