@@ -162,7 +162,7 @@ class _Run:
         self._geometry = server.protocol.geometry
         self._loss = loss_from_spec(server.protocol.loss)
         self._state = copy_state(server.state)
-        self._n_clipped = 0
+        self._n_clipped = self._n_checked = 0
         self._compute, self._parts = _engine_parts(server, self._loss, self._state)
         self._twin = server.engine.twin
 
@@ -171,7 +171,15 @@ class _Run:
 
     def check(self, rows):
         """Return converted rows, or raise ValueError."""
-        return check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
+        start = self._n_checked
+        self._n_checked += len(rows)
+        try:
+            return check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
+        except ValueError as error:
+            if start == 0:
+                raise
+            # Where in the block was said already.
+            raise type(error)(f"{error}, counted from row {start}") from error
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, let the server adopt the outcome, and count clipped rows."""

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from geomstats_ldp import emulation
+from geomstats_ldp import PrivatePCA, emulation
 from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms import make_streams
@@ -310,3 +310,15 @@ def test_a_bar_is_shown_on_demand(pca_protocol, pca_data, capsys):
     assert capsys.readouterr().err == ""
     emulate(Server(pca_protocol(n_participants=40)), pca_data(40), 0, progress=True)
     assert "40/40" in capsys.readouterr().err
+
+
+def test_a_wrong_row_far_down_is_found(monkeypatch):
+    monkeypatch.setattr("geomstats_ldp.emulation._BLOCK", 64)
+    rows = np.ones((200, 3))
+    rows[150, 1] = np.nan
+    pca = PrivatePCA(initial_point=np.ones(3), n_participants=200).start()
+    with pytest.raises(ValueError, match=r"finite.*at index 22, counted from row 128"):
+        emulate(pca.server_, rows)
+    with pytest.raises(ValueError, match=r"finite.*at index 50, counted from row 100"):
+        emulate_blocks(pca.server_, [rows[:100], rows[100:]])
+    assert pca.server_.n_participants == 0

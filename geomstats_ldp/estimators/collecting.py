@@ -19,9 +19,10 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.losses import loss_from_spec
 from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import Message, Transcript
+from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.server import Server
+from geomstats_ldp.wording import shape_text
 
 
 class Collecting:
@@ -159,6 +160,11 @@ class Collecting:
             self.server_.receive(messages)
         elif isinstance(messages, Transcript):
             self._replay_transcript(messages)
+        elif isinstance(messages, (str, bytes, dict, Query)):
+            raise InvalidMessageError(
+                "messages must be a Message, a list of them, a Transcript or an array; got "
+                f"{type(messages).__name__}. Message.from_json reads a text"
+            )
         else:
             self._replay_rows(messages)
         self._refresh()
@@ -180,7 +186,7 @@ class Collecting:
             rows = self._check_rows(messages, reset=not as_features)
         if rows.shape[1:] != self.protocol_.geometry.shape:
             raise InvalidMessageError(
-                f"messages must have shape (n, {str(self.protocol_.geometry.shape)[1:-1]}); "
+                f"messages must have shape ({shape_text('n', *self.protocol_.geometry.shape)}); "
                 f"got {rows.shape}"
             )
         self.server_.replay(rows, extend=self._planned_by_fit)

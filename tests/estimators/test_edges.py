@@ -217,3 +217,13 @@ def test_blocks_need_a_plan_and_rows():
         PrivatePCA().fit_blocks([np.ones((3, 3))])
     with pytest.raises(ProtocolError, match="no block"):
         PrivatePCA().fit_blocks([], n_participants=4)
+
+
+@pytest.mark.parametrize("wrong", ["{}", b"{}", {"tangent_vec": [0, 0, 0]}])
+def test_what_can_be_no_message_is_refused_by_type(wrong):
+    pca = make_pca(initial_point=np.ones(3)).start()
+    with pytest.raises(
+        InvalidMessageError, match=rf"got {type(wrong).__name__}\. Message.from_json"
+    ):
+        pca.partial_fit(wrong)
+    assert pca.n_participants_ == 0
