@@ -19,6 +19,7 @@ from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
+from geomstats_ldp.inference.sandwich import steady_guard_strength
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
 from geomstats_ldp.protocol.checks import check_count, check_preconditioner
@@ -114,6 +115,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         self._check_query_region(query_region)
         mechanism = self._make_mechanism(geometry, loss, query_region)
         preconditioner = self._make_preconditioner(geometry)
+        inference = self._make_inference(geometry, loss)
         gain = self.gain or default_gain(
             mechanism,
             loss.hessian_bound(geometry, query_region),
@@ -122,7 +124,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             preconditioner,
             planned,
             self.pairs_per_round,
-            hessian=loss.typical_hessian(geometry),
+            hessian=_gain_hessian(geometry, loss, inference, preconditioner),
         )
         return make_protocol(
             space,
@@ -131,7 +133,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             region,
             radius=radius,
             gain=gain,
-            inference=self._make_inference(geometry, loss),
+            inference=inference,
             retraction=self.retraction,
             reference=geometry.reference,
             initial_point=geometry.reference,
@@ -157,7 +159,11 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             prior = _known_hessian(geometry, loss)
         if prior is not None:
             changes["prior_hessian"], changes["prior_sd"] = prior
-        return replace(self.inference or InferenceRule(), **changes)
+        if self.hessian_prior is not None and self.inference is None:
+            changes["guard"] = steady_guard_strength(geometry.dim)
+        inference = replace(self.inference or InferenceRule(), **changes)
+        inference.check_dimension(geometry.dim)
+        return inference
 
     def _make_mechanism(self, geometry, loss, query_region):
         return make_mechanism(
@@ -185,6 +191,16 @@ def _known_hessian(geometry, loss):
     if hessian is None:
         return None
     return tuple(map(tuple, hessian * np.eye(geometry.dim))), loss.target_hessian_sd * hessian
+
+
+def _gain_hessian(geometry, loss, inference, preconditioner):
+    """Typical eigenvalue of the Hessian for the gain, that of a public prior if there is one."""
+    if inference.prior_hessian is None:
+        return loss.typical_hessian(geometry)
+    # The gain counts eigenvalues of PH in units of the largest of P.
+    mean = np.trace(preconditioner @ np.array(inference.prior_hessian)) / geometry.dim
+    typical = float(mean / np.linalg.eigvalsh(preconditioner)[-1])
+    return typical if typical > 0 else loss.typical_hessian(geometry)
 
 
 def bending_length(guard, region, loss):

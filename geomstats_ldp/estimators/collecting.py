@@ -140,7 +140,8 @@ class Collecting:
         messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
             Message objects answer the open `queries` and are checked strictly. A transcript must
             be of this very protocol. Row i of a plain array answers the i-th query from here on,
-            that is, it replays a run; rows are projected to the tangent space of their query.
+            that is, it replays a run; rows are projected to the tangent space of their query and
+            trusted otherwise.
             After `fit` an array continues past the rows `fit` planned for; a plan that was made
             beforehand, with `n_participants`, is kept.
         y : None

@@ -17,6 +17,7 @@ from geomstats_ldp.inference.sandwich import (
     guard_strength,
     hessian_floor,
     horizon_variance,
+    steady_guard_strength,
 )
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
@@ -279,4 +280,6 @@ def test_the_guard_pays_for_the_noise_of_the_hessian_in_every_dimension(dim, mos
     coverage = np.mean(statistic <= bound)
     error = math.sqrt(0.95 * 0.05 / n)
     assert 0.95 - 3 * error < coverage < most
+    steady = stats.chi2.ppf(0.95, dim) * (1 + steady_guard_strength(dim) * u**2)
+    assert abs(np.mean(statistic <= steady) - 0.95) < 0.004
     assert np.mean(statistic <= stats.chi2.ppf(0.95, dim)) < 0.94  # it is needed
