@@ -124,7 +124,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             preconditioner,
             planned,
             self.pairs_per_round,
-            hessian=_gain_hessian(geometry, loss, inference, preconditioner),
+            hessian=self._gain_hessian(geometry, loss, inference, preconditioner),
         )
         return make_protocol(
             space,
@@ -165,6 +165,15 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         inference.check_dimension(geometry.dim)
         return inference
 
+    def _gain_hessian(self, geometry, loss, inference, preconditioner):
+        """Typical eigenvalue of the Hessian for the gain, that of a prior of the user's if any."""
+        if self.hessian_prior is None:
+            return loss.typical_hessian(geometry)
+        # The gain counts eigenvalues of PH in units of the largest of P.
+        mean = np.trace(preconditioner @ np.array(inference.prior_hessian)) / geometry.dim
+        typical = float(mean / np.linalg.eigvalsh(preconditioner)[-1])
+        return typical if typical > 0 else loss.typical_hessian(geometry)
+
     def _make_mechanism(self, geometry, loss, query_region):
         return make_mechanism(
             self.mechanism,
@@ -191,16 +200,6 @@ def _known_hessian(geometry, loss):
     if hessian is None:
         return None
     return tuple(map(tuple, hessian * np.eye(geometry.dim))), loss.target_hessian_sd * hessian
-
-
-def _gain_hessian(geometry, loss, inference, preconditioner):
-    """Typical eigenvalue of the Hessian for the gain, that of a public prior if there is one."""
-    if inference.prior_hessian is None:
-        return loss.typical_hessian(geometry)
-    # The gain counts eigenvalues of PH in units of the largest of P.
-    mean = np.trace(preconditioner @ np.array(inference.prior_hessian)) / geometry.dim
-    typical = float(mean / np.linalg.eigvalsh(preconditioner)[-1])
-    return typical if typical > 0 else loss.typical_hessian(geometry)
 
 
 def bending_length(guard, region, loss):
