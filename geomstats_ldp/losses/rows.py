@@ -68,8 +68,10 @@ def count_clipped(loss, rows, clipped):
     """Number of rows that clipping moved, rounding apart."""
     if not loss.clips:
         return 0
-    axes = tuple(range(1, rows.ndim))
-    moved, size = (np.max(np.abs(x), axis=axes, initial=0.0) for x in (rows - clipped, rows))
+    moved = size = np.zeros(len(rows))
+    # Column by column: a reduction over short rows takes numpy ten times as long.
+    for given, kept in zip(rows.reshape(len(rows), -1).T, clipped.reshape(len(rows), -1).T):
+        moved, size = np.maximum(moved, np.abs(given - kept)), np.maximum(size, np.abs(given))
     return int(np.count_nonzero(moved > _ROUNDING * size))
 
 
