@@ -17,13 +17,10 @@ from geomstats.geometry.special_orthogonal import (
 from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry.spaces import rotations
 from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.geometry.spaces.rotations import transposed
 
 #: Angle to the cut locus under which geomstats may fail (rotations of the plane: from 1e-6 on).
 _CUT_MARGIN = 1e-5
-
-
-def _transposed(matrix):
-    return np.swapaxes(matrix, -1, -2)
 
 
 class _GuardedMatrixGroup(GuardedSpace):
@@ -123,8 +120,7 @@ class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
 
     def to_tangent(self, vector, base_point):
         """Base point times the skew part of what it takes to the vector."""
-        velocity = _transposed(base_point) @ vector
-        return base_point @ (0.5 * (velocity - _transposed(velocity)))
+        return base_point @ rotations.skew_part(transposed(base_point) @ vector)
 
     def inner(self, tangent_vec_a, tangent_vec_b, base_point):
         """Half the Frobenius product."""
@@ -151,11 +147,11 @@ class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
 
     def settle(self, point):
         """One Newton-Schulz step towards the orthogonal polar factor, which squares the drift."""
-        return 1.5 * point - 0.5 * point @ _transposed(point) @ point
+        return 1.5 * point - 0.5 * point @ transposed(point) @ point
 
     def angles(self, point_a, point_b):
         """Absolute arguments of the eigenvalues of the rotation between them: each angle twice."""
-        rotation = _transposed(point_a) @ point_b
+        rotation = transposed(point_a) @ point_b
         if self._is_space:
             return rotations.angle(rotation)[..., None] * np.array([0.0, 1.0, 1.0])
         eigenvalues = np.linalg.eigvals(rotation)
@@ -213,10 +209,10 @@ class GuardedGrassmannian(_GuardedMatrixGroup):
 
     def settle(self, point):
         """One step P <- 3 P^2 - 2 P^3 towards the nearest projection, which squares the drift."""
-        point = (point + _transposed(point)) / 2
+        point = (point + transposed(point)) / 2
         squared = point @ point
         settled = 3 * squared - 2 * squared @ point
-        return (settled + _transposed(settled)) / 2
+        return (settled + transposed(settled)) / 2
 
     def angles(self, point_a, point_b):
         """Principal angles, accurate at both ends."""

@@ -10,17 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 
-def _transposed(matrix):
+def transposed(matrix):
+    """Transpose of the last two axes."""
     return np.swapaxes(matrix, -1, -2)
 
 
-def _skew(matrix):
-    return 0.5 * (matrix - _transposed(matrix))
+def skew_part(matrix):
+    """Half the difference from the transpose."""
+    return 0.5 * (matrix - transposed(matrix))
 
 
 def angle(rotation):
     """Angle of rotations in [0, pi], shape [...], accurate at both ends."""
-    sine = _length(_skew(rotation))
+    sine = _length(skew_part(rotation))
     cosine = 0.5 * (np.trace(rotation, axis1=-2, axis2=-1) - 1.0)
     return np.arctan2(sine, cosine)
 
@@ -38,13 +40,13 @@ def _exponential(skew):
 
 def exp(tangent_vec, base_point):
     """Riemannian exponential."""
-    return base_point @ _exponential(_skew(_transposed(base_point) @ tangent_vec))
+    return base_point @ _exponential(skew_part(transposed(base_point) @ tangent_vec))
 
 
 def log(point, base_point):
     """Riemannian logarithm; its relative error grows as 1e-16 / (pi - angle) next to the cut."""
-    rotation = _transposed(base_point) @ point
-    skew = _skew(rotation)
+    rotation = transposed(base_point) @ point
+    skew = skew_part(rotation)
     sine = _length(skew)[..., None, None]
     theta = angle(rotation)[..., None, None]
     # Below 1e-8 the angle is its own sine.
@@ -58,6 +60,6 @@ def transport(tangent_vec, base_point, end_point):
     It takes :math:`R A` to :math:`R e^{S/2} A e^{S/2}`, a left and a right translation by half of
     the way each.
     """
-    inverse = _transposed(base_point)
+    inverse = transposed(base_point)
     half = _exponential(0.5 * (inverse @ log(end_point, base_point)))
     return base_point @ half @ (inverse @ tangent_vec) @ half
