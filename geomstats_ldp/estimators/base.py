@@ -115,7 +115,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         self._check_query_region(query_region)
         mechanism = self._make_mechanism(geometry, loss, query_region)
         preconditioner = self._make_preconditioner(geometry)
-        inference = self._make_inference(geometry, loss)
+        inference = self._make_inference(geometry, loss, region)
         gain = self.gain or default_gain(
             mechanism,
             loss.hessian_bound(geometry, query_region),
@@ -124,7 +124,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             preconditioner,
             planned,
             self.pairs_per_round,
-            hessian=self._gain_hessian(geometry, loss, inference, preconditioner),
+            hessian=self._gain_hessian(geometry, loss, region, inference, preconditioner),
         )
         return make_protocol(
             space,
@@ -152,27 +152,26 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             if value is not None and not isinstance(value, kind):
                 raise ProtocolError(f"{name} must be a {kind.__name__} or None; got {value!r}")
 
-    def _make_inference(self, geometry, loss):
+    def _make_inference(self, geometry, loss, region):
         changes = {} if self.hessian is None else {"hessian": self.hessian}
-        prior = self.hessian_prior
-        if prior is None and self.hessian is None and self.inference is None:
-            prior = _known_hessian(geometry, loss)
-        if prior is not None:
-            changes["prior_hessian"], changes["prior_sd"] = prior
-        if self.hessian_prior is not None and self.inference is None:
-            changes["guard"] = steady_guard_strength(geometry.dim)
+        if self.hessian is None and self.inference is None:
+            changes = _known_hessian(loss.target_hessian(geometry, region), geometry.dim)
+        if self.hessian_prior is not None:
+            changes["prior_hessian"], changes["prior_sd"] = self.hessian_prior
+            if self.inference is None:
+                changes["guard"] = steady_guard_strength(geometry.dim)
         inference = replace(self.inference or InferenceRule(), **changes)
         inference.check_dimension(geometry.dim)
         return inference
 
-    def _gain_hessian(self, geometry, loss, inference, preconditioner):
+    def _gain_hessian(self, geometry, loss, region, inference, preconditioner):
         """Typical eigenvalue of the Hessian for the gain, that of a prior of the user's if any."""
         if self.hessian_prior is None:
-            return loss.typical_hessian(geometry)
+            return loss.typical_hessian(geometry, region)
         # The gain counts eigenvalues of PH in units of the largest of P.
         mean = np.trace(preconditioner @ np.array(inference.prior_hessian)) / geometry.dim
         typical = float(mean / np.linalg.eigvalsh(preconditioner)[-1])
-        return typical if typical > 0 else loss.typical_hessian(geometry)
+        return typical if typical > 0 else loss.typical_hessian(geometry, region)
 
     def _make_mechanism(self, geometry, loss, query_region):
         return make_mechanism(
@@ -186,20 +185,24 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     def _default_radius(self, geometry, region, loss, length, planned):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
-        maximum = largest_radius(length, loss.target_hessian(geometry) is not None)
+        known = loss.target_hessian(geometry, region)
+        maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
         mechanism = self._make_mechanism(geometry, loss, widest)
         bound = loss.hessian_bound(geometry, widest)
-        hessian = loss.typical_hessian(geometry)
+        hessian = loss.typical_hessian(geometry, region)
         return default_radius(mechanism, bound, length, maximum, planned, hessian=hessian)
 
 
-def _known_hessian(geometry, loss):
-    """Prior of a Hessian that the loss knows in advance, or None."""
-    hessian = loss.target_hessian(geometry)
-    if hessian is None:
-        return None
-    return tuple(map(tuple, hessian * np.eye(geometry.dim))), loss.target_hessian_sd * hessian
+def _known_hessian(known, dim):
+    """Inference rules that make use of a `TargetHessian`."""
+    if known is None:
+        return {}
+    if known.nearby_sd > 0:
+        middle = (known.low + known.high) / 2 * np.eye(dim)
+        return {"prior_hessian": tuple(map(tuple, middle)), "prior_sd": known.nearby_sd}
+    rules = {"hessian_range": (known.low, known.high)}
+    return rules | ({"hessian": "isotropic"} if known.is_isotropic else {})
 
 
 def bending_length(guard, region, loss):

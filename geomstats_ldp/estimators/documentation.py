@@ -20,8 +20,10 @@ n_participants : int, optional
     this number, if there is one, for radius and gain only.
 pairs_per_round : int, default=1
     Query pairs that share one iterate.
-hessian : {"shrunk", "raw"}, optional
-    Whether the estimated Hessian is shrunk by its noise; default as `inference`, "shrunk".
+hessian : {"shrunk", "isotropic", "raw"}, optional
+    Whether the deviatoric part of the estimated Hessian is shrunk by its noise, left out or kept
+    whole. Default what the loss knows of it: "isotropic" for a directional location, else
+    "shrunk", within public bounds on its eigenvalues where there are any.
 hessian_prior : tuple (matrix [dim, dim], float), optional
     Public prior of the Hessian in frame coordinates, and the standard deviation of an entry about
     it. It sharpens the region under strong privacy.

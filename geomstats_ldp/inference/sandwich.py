@@ -5,6 +5,7 @@ Equation names follow section 2.3 of the paper: pair regression, pair covariance
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,8 @@ class SandwichEstimate:
     hessian_floor, hessian_bound : float
         Bounds between which the eigenvalues of the Hessian were put.
     hessian_floor_active, hessian_bound_active : bool
-        Whether a bound moved an eigenvalue.
+        Whether the vanishing floor or L_H moved an eigenvalue; to be put into a range that the
+        loss knows does not count.
     guard : float
         Factor by which the finite-sample guard enlarged the covariance.
     """
@@ -132,7 +134,21 @@ def prior_weight(score_covariance, prior_sd):
     return float(np.trace(score_covariance)) / (2 * len(score_covariance)) / prior_sd**2
 
 
-def shrink_hessian(regression):
+def estimate_hessian(regression, rule):
+    """Hessian before any eigenvalue is changed, and the share kept of its deviatoric part."""
+    if rule.prior_hessian is not None or rule.hessian == "raw":
+        return regression.hessian, 1.0
+    if rule.hessian == "isotropic":
+        return spherical_part(regression.hessian), 0.0
+    return shrink_hessian(regression, rule.hessian_range)
+
+
+def spherical_part(matrix):
+    """Return tr(H)/d times the identity."""
+    return np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+
+
+def shrink_hessian(regression, hessian_range=None):
     r"""Shrink the deviatoric part of the regression Hessian by the noise it carries.
 
     The entries of the symmetrised slope have noise of variance v/q on the diagonal and v/(2q) off
@@ -142,7 +158,14 @@ def shrink_hessian(regression):
 
     .. math:: \rho = \max\{0, 1 - (d(d+1)/2 - 1) (v/q) / \|H_0\|_F^2\}
 
-    is the positive-part shrinkage factor. It tends to one, so consistency is kept.
+    is the positive-part shrinkage factor. It tends to one, so consistency is kept. With
+    eigenvalues spread evenly over a public range of width w the deviatoric part has expected
+    squared norm :math:`(d - 1) w^2 / 12`; rho then is at most the share of that in it plus noise.
+
+    Parameters
+    ----------
+    regression : PairRegression
+    hessian_range : tuple (low, high), optional
 
     Returns
     -------
@@ -152,13 +175,22 @@ def shrink_hessian(regression):
     """
     hessian = regression.hessian
     dim = len(hessian)
-    spherical = np.trace(hessian) / dim * np.eye(dim)
+    spherical = spherical_part(hessian)
     deviatoric = hessian - spherical
     size = float(np.sum(deviatoric**2))
     variance = np.trace(regression.score_covariance) / (2 * dim)
     noise = (dim * (dim + 1) / 2 - 1) * variance / (np.trace(regression.gram) / dim)
     kept = max(0.0, 1.0 - noise / size) if size > 0 else 1.0
+    if hessian_range is not None and noise > 0:
+        signal = _uniform_deviatoric(dim, hessian_range)
+        kept = min(kept, signal / (signal + noise))
     return spherical + kept * deviatoric, kept
+
+
+def _uniform_deviatoric(dim, hessian_range):
+    """Expected squared norm of a deviatoric part with eigenvalues spread evenly over a range."""
+    low, high = hessian_range
+    return (dim - 1) * (high - low) ** 2 / 12
 
 
 def clip_eigenvalues(matrix, low, high=np.inf):
@@ -183,18 +215,34 @@ def covariance_floor(eigenvalues, rule, mechanism, n_participants):
     return max(floor, _TINY * mechanism.bound**2)
 
 
-def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
-    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian.
+def hessian_error(regression, kept, score_covariance, rule):
+    """Expected squared norm of the error of the estimated Hessian.
 
-    Of the d(d+1)/2 free entries of a Hessian all but its trace were shrunk by the factor `kept`.
-    Kept whole, they err by their noise; shrunk away, by their own size, which is anywhere between
-    nothing and the noise: half of it is charged, and in between (1 + kept) / 2.
+    Of its d(d+1)/2 free entries all but the trace were shrunk by the factor `kept`. Kept whole,
+    they err by their noise; shrunk away, by their own size, which is anywhere between nothing and
+    the noise: half of it is charged, and in between (1 + kept) / 2. A public range of width w
+    bounds both: an estimate at its edge errs by w^2 / 3 on average, and a deviatoric part is about
+    as large as that of eigenvalues spread evenly. As the paper counts them, the errors are those
+    of the slope before it is made symmetric.
     """
-    dim = len(hessian)
+    dim = len(regression.hessian)
     free = dim * (dim + 1) / 2
     spread = np.linalg.inv(regression.gram + regression.ridge * np.eye(dim))
-    error = np.sqrt(0.5 * np.trace(score_covariance) * np.trace(spread))
-    error *= np.sqrt((1 + (1 + kept) / 2 * (free - 1)) / free)
+    spherical = 0.5 * np.trace(score_covariance) * np.trace(spread) / dim**2
+    deviatoric = (1 + kept) / 2 * (free - 1) * spherical
+    if rule.hessian_range is not None:
+        low, high = rule.hessian_range
+        spherical = min(spherical, dim * (high - low) ** 2 / 3)
+        deviatoric = min(deviatoric, _uniform_deviatoric(dim, rule.hessian_range))
+    if rule.hessian == "isotropic" and rule.prior_hessian is None:
+        deviatoric = 0.0
+    return (spherical + deviatoric) * dim**2 / free
+
+
+def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
+    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian."""
+    dim = len(hessian)
+    error = np.sqrt(hessian_error(regression, kept, score_covariance, rule))
     relative = error / max(float(np.linalg.norm(hessian)), floor)
     strength = guard_strength(dim) if rule.guard is None else rule.guard
     return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
@@ -255,11 +303,11 @@ def estimate_sandwich(state, protocol):
     directions = protocol.schedule.directions
     sums = window(state.sums, int(state.counts[N_PAIRS]), len(directions))
     regression = fit_regression(sums, directions, rule, n_participants)
-    bound = protocol.hessian_bound
-    shrink = rule.hessian == "shrunk" and rule.prior_hessian is None
-    unclipped, kept = shrink_hessian(regression) if shrink else (regression.hessian, 1.0)
+    unclipped, kept = estimate_hessian(regression, rule)
     raw = np.linalg.eigvalsh(unclipped)
-    floor = hessian_floor(raw, rule, bound, n_participants)
+    low, high = (0.0, math.inf) if rule.hessian_range is None else rule.hessian_range
+    bound = min(protocol.hessian_bound, high)
+    floor = max(low, hessian_floor(raw, rule, bound, n_participants))
     hessian = clip_eigenvalues(unclipped, floor, bound)
     spread = np.linalg.eigvalsh(regression.score_covariance)
     score_covariance = clip_eigenvalues(
@@ -281,7 +329,7 @@ def estimate_sandwich(state, protocol):
         covariance=(covariance + covariance.T) / 2,
         hessian_floor=float(floor),
         hessian_bound=float(bound),
-        hessian_floor_active=bool(raw[0] < floor),
-        hessian_bound_active=bool(raw[-1] > bound),
+        hessian_floor_active=bool(raw[0] < floor > low),
+        hessian_bound_active=bool(raw[-1] > protocol.hessian_bound),
         guard=float(guard),
     )

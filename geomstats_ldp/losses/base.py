@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -12,6 +12,26 @@ from numba.extending import register_jitable
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.twins import compile_by_default
 from geomstats_ldp.wording import place_text, shape_text
+
+
+class TargetHessian(NamedTuple):
+    """What is publicly known of the population Hessian at the target, whatever the data.
+
+    Attributes
+    ----------
+    low, high : float
+        Bounds on its eigenvalues.
+    is_isotropic : bool
+        Whether it is a multiple of the identity.
+    nearby_sd : float
+        Standard deviation of an entry at the iterates, which wander about the target, where this
+        matters: the region then goes by what the iterates see.
+    """
+
+    low: float
+    high: float
+    is_isotropic: bool = False
+    nearby_sd: float = 0.0
 
 
 class Loss(ABC):
@@ -23,10 +43,6 @@ class Loss(ABC):
     """
 
     name: ClassVar[str]
-
-    #: Standard deviation of a known `target_hessian` as the default prior, relative to it: iterates
-    #: wander about the target, where the Hessian may be another.
-    target_hessian_sd: ClassVar[float] = 0.1
 
     #: Whether `clip` moves data to bounds, and the target with them; scaling to unit length does
     #: not.
@@ -64,19 +80,22 @@ class Loss(ABC):
     def hessian_bound(self, geometry, query_region):
         """Public upper bound L_H on the eigenvalues of the population Hessian there."""
 
-    def target_hessian(self, geometry):
-        """Number c if the population Hessian at the target is c I whatever the data, else None.
+    def target_hessian(self, geometry, region):
+        """`TargetHessian` if more than L_H is known whatever the data, else None.
 
-        Such public knowledge steadies the region: ``InferenceRule.prior_hessian``.
+        The target is the minimiser of the population loss over the working region. Such public
+        knowledge steadies confidence regions: ``InferenceRule.hessian_range``, or
+        ``prior_hessian`` if a `nearby_sd` is stated.
         """
         return None
 
-    def typical_hessian(self, geometry):
+    def typical_hessian(self, geometry, region):
         """Size of the eigenvalues to expect of the population Hessian, if better known than L_H.
 
-        It sets the default gain and radius only. Default `target_hessian`.
+        It sets the default gain and radius only. Default the lower bound of `target_hessian`.
         """
-        return self.target_hessian(geometry)
+        known = self.target_hessian(geometry, region)
+        return known.low if known is not None and known.low > 0 else None
 
     @property
     def bending_length(self):

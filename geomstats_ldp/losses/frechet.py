@@ -10,7 +10,7 @@ from numba.extending import register_jitable
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.losses.base import score_coords, score_into
-from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
+from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.twins import compile_for_twin
 
 
@@ -62,13 +62,9 @@ class FrechetLoss(RadialLoss):
         largest = self.largest_distance(geometry, query_region)
         return float(hessian_comparison(geometry.guard, largest))
 
-    def target_hessian(self, geometry):
-        """One on flat spaces, where the score is affine."""
-        return 1.0 if geometry.guard.is_flat else None
-
-    def typical_hessian(self, geometry):
-        """One where the curvature is not positive: no eigenvalue is smaller there."""
-        return 1.0 if geometry.guard.curvature[1] <= 0 else None
+    def target_hessian(self, geometry, region):
+        """Bounds by comparison with constant curvature; the identity on flat spaces."""
+        return mean_hessian(geometry.guard, *self.largest_spread(geometry, region))
 
     def twin(self):
         """Select the compiled score."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import LDPWarning, ProtocolError
 from geomstats_ldp.geometry.spaces.base import CUT_MARGIN
-from geomstats_ldp.losses.base import Loss, positive_number
+from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number
 from geomstats_ldp.serialization import nested_tuple
 
 #: Relative distance off the manifold that is taken for rounding of the data.
@@ -184,6 +184,20 @@ class RadialLoss(Loss):
         largest = self.largest_distance(geometry, query_region)
         return float(largest * self.psi_prime(largest**2 / 2))
 
+    def largest_spread(self, geometry, region):
+        """Bounds on the distances between the target and the clipped data.
+
+        Returns
+        -------
+        mean_square : float
+            Bound R^2 on the mean square distance of the squared loss: the target has a smaller one
+            than the centre of the working region, from which no datum is farther than R.
+        largest : float
+            Bound on every distance.
+        """
+        reach = float(geometry.dist(region.center, self.center)) + self.data_radius
+        return reach**2, reach + float(region.radius)
+
     def to_spec(self):
         """Plain record, for JSON."""
         return {
@@ -213,6 +227,45 @@ def hessian_comparison(guard, distance):
         )
     scaled = math.sqrt(-lowest) * np.asarray(distance, dtype=float)
     return np.where(scaled > 0, scaled / np.tanh(np.where(scaled > 0, scaled, 1.0)), 1.0)
+
+
+def mean_hessian(guard, mean_square, largest):
+    r"""Bounds on the population Hessian of :math:`d^2 / 2` at the mean, by comparison.
+
+    Parameters
+    ----------
+    guard : GuardedSpace
+    mean_square : float
+        Bound R^2 on the mean square distance of the data from the mean.
+    largest : float
+        Bound D on every distance.
+
+    Returns
+    -------
+    known : TargetHessian or None
+        None if the space states no bounds on its curvature.
+
+    Notes
+    -----
+    The direction of a datum at distance s is an eigenvector of its Hessian with eigenvalue 1. The
+    others lie between :math:`g_k(s^2)` at the highest sectional curvature k and at the lowest, with
+    :math:`g_k(t) = \sqrt{kt} \cot \sqrt{kt}`, for negative k
+    :math:`\sqrt{|k|t} \coth \sqrt{|k|t}`. Both are concave in t, by their expansions
+    :math:`1 \mp 2 \sum_j |k|t / (j^2 \pi^2 \mp |k|t)` in partial fractions. At the lowest, if
+    negative, the mean is at most :math:`g(R^2)` by the inequality of Jensen; at the highest, if
+    positive, it is at least the value at R^2 of the chord from 0 to D^2.
+    """
+    lowest, highest = guard.curvature
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
+        return None
+    high = float(hessian_comparison(guard, math.sqrt(mean_square)))
+    if highest <= 0:
+        return TargetHessian(1.0, high)
+    angle = math.sqrt(highest) * largest
+    if angle >= math.pi:
+        return TargetHessian(0.0, high)
+    chord = (1.0 - angle / math.tan(angle)) * mean_square / largest**2
+    return TargetHessian(max(0.0, 1.0 - chord), high)
 
 
 def _uniqueness_radius(guard):

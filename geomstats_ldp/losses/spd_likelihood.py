@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
 
@@ -64,7 +64,6 @@ class SPDLikelihoodLoss(Loss):
     """
 
     name = "spd_likelihood"
-    target_hessian_sd = 0.2
 
     def __init__(self, *, norm_bound):
         self.norm_bound = positive_number("norm_bound", norm_bound)
@@ -108,11 +107,11 @@ class SPDLikelihoodLoss(Loss):
         """B^2 / (2a), or 1/2 if that is more: the Hessian at the target is I / 2."""
         return 0.5 * max(1.0, self._largest_whitened_square(query_region))
 
-    def target_hessian(self, geometry):
-        """One half (section S.1.5 of the paper)."""
-        return 0.5
+    def target_hessian(self, geometry, region):
+        """One half of the identity (section S.1.5 of the paper), soon another away from it."""
+        return TargetHessian(0.5, 0.5, is_isotropic=True, nearby_sd=0.1)
 
-    def typical_hessian(self, geometry):
+    def typical_hessian(self, geometry, region):
         """Nothing better than L_H: away from the target the Hessian soon is far from one half."""
         return None
 

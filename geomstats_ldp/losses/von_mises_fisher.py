@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.twins import compile_for_twin
 
@@ -76,6 +76,10 @@ class VonMisesFisherLoss(Loss):
     def hessian_bound(self, geometry, query_region):
         """Kappa: the Hessian of a datum is the scalar kappa mu^T y."""
         return self.kappa
+
+    def target_hessian(self, geometry, region):
+        """The scalar kappa times the mean of mu^T y, which is not negative at the target."""
+        return TargetHessian(0.0, self.kappa, is_isotropic=True)
 
     def to_spec(self):
         """Plain record, for JSON."""

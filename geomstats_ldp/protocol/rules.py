@@ -10,7 +10,7 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
 
-HESSIANS = ("shrunk", "raw")
+HESSIANS = ("shrunk", "isotropic", "raw")
 DIVISORS = ("regression", "pairs")
 
 
@@ -106,8 +106,9 @@ class InferenceRule(_Rule):
 
     Parameters
     ----------
-    hessian : {"shrunk", "raw"}
-        Whether the deviatoric part of the regression Hessian is shrunk by its noise.
+    hessian : {"shrunk", "isotropic", "raw"}
+        Whether the deviatoric part of the regression Hessian is shrunk by its noise, left out, or
+        kept whole.
     ridge : float
         The ridge is ``ridge * (s_n / d) * n^-1/2``.
     hessian_floor : float
@@ -130,6 +131,8 @@ class InferenceRule(_Rule):
         Whether to add the variance that the gains leave at a finite horizon.
     divisor : {"regression", "pairs"}
         Residual covariance with divisor L - d - 1, or L.
+    hessian_range : tuple (low, high), optional
+        Public bounds on the eigenvalues of the Hessian at the target, 0 <= low <= high.
     prior_hessian : nested tuple, shape [dim, dim], optional
         Public prior of the Hessian in frame coordinates, towards which the regression is ridged.
         It takes the place of shrinkage.
@@ -148,6 +151,7 @@ class InferenceRule(_Rule):
     guard_power: float = 2.0
     horizon: bool = True
     divisor: str = "regression"
+    hessian_range: tuple | None = None
     prior_hessian: tuple | None = None
     prior_sd: float | None = None
 
@@ -162,6 +166,7 @@ class InferenceRule(_Rule):
             raise ProtocolError(f"hessian must be one of {HESSIANS}; got {self.hessian!r}")
         if self.divisor not in DIVISORS:
             raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")
+        self._check_range()
         self._check_prior()
         self._settle()
 
@@ -171,6 +176,17 @@ class InferenceRule(_Rule):
             raise ProtocolError(
                 f"prior_hessian must have shape {(dim, dim)}; got {np.shape(self.prior_hessian)}"
             )
+
+    def _check_range(self):
+        if self.hessian_range is None:
+            return
+        low, high = (float(bound) for bound in self.hessian_range)
+        if not (0 <= low <= high and 0 < high < math.inf):
+            raise ProtocolError(
+                "hessian_range must be (low, high) with 0 <= low <= high, high positive and "
+                f"finite; got {self.hessian_range!r}"
+            )
+        object.__setattr__(self, "hessian_range", (low, high))
 
     def _check_prior(self):
         if (self.prior_hessian is None) != (self.prior_sd is None):

@@ -10,8 +10,8 @@ from numba.extending import register_jitable
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.losses import register_loss
-from geomstats_ldp.losses.base import score_into
-from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
+from geomstats_ldp.losses.base import TargetHessian, score_into
+from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.twins import compile_for_twin
 
 _SLOPE = 0.5
@@ -57,9 +57,10 @@ class AffineScoreLoss(RadialLoss):
         largest = self.largest_distance(geometry, query_region)
         return float(_SLOPE * hessian_comparison(geometry.guard, largest))
 
-    def target_hessian(self, geometry):
-        """One half on flat spaces."""
-        return _SLOPE if geometry.guard.is_flat else None
+    def target_hessian(self, geometry, region):
+        """Half the bounds of the squared distance; one half of the identity on flat spaces."""
+        known = mean_hessian(geometry.guard, *self.largest_spread(geometry, region))
+        return known and TargetHessian(_SLOPE * known.low, _SLOPE * known.high)
 
     def twin(self):
         """Select the compiled score."""
