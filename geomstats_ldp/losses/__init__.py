@@ -1,7 +1,7 @@
 """Losses: the only functions that ever see a datum."""
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, score_coords, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_coords, score_into
 from geomstats_ldp.losses.frechet import FrechetLoss
 from geomstats_ldp.losses.pca import PCALoss
 from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
@@ -88,6 +88,7 @@ def loss_from_spec(spec):
 __all__ = [
     "LOSSES",
     "Loss",
+    "TargetHessian",
     "VonMisesFisherLoss",
     "PCALoss",
     "FrechetLoss",

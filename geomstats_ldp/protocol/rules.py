@@ -180,13 +180,13 @@ class InferenceRule(_Rule):
     def _check_range(self):
         if self.hessian_range is None:
             return
-        low, high = (float(bound) for bound in self.hessian_range)
-        if not (0 <= low <= high and 0 < high < math.inf):
+        bounds = np.array(self.hessian_range, dtype=float)
+        if bounds.shape != (2,) or not (0 <= bounds[0] <= bounds[1] and 0 < bounds[1] < math.inf):
             raise ProtocolError(
                 "hessian_range must be (low, high) with 0 <= low <= high, high positive and "
                 f"finite; got {self.hessian_range!r}"
             )
-        object.__setattr__(self, "hessian_range", (low, high))
+        object.__setattr__(self, "hessian_range", tuple(bounds.tolist()))
 
     def _check_prior(self):
         if (self.prior_hessian is None) != (self.prior_sd is None):

@@ -27,7 +27,7 @@ from geomstats_ldp.testing.cases import (
     require_same_arrays,
 )
 from geomstats_ldp.testing.derivatives import central_difference, derivatives_along_frame
-from geomstats_ldp.testing.search import largest_score
+from geomstats_ldp.testing.search import find_target, largest_score
 
 #: Room for rounding in a bound.
 _ROUNDING = 1e-10
@@ -260,18 +260,37 @@ def check_clip(case):
 
 def check_hessian_bound(case):
     """No law of the data has a Hessian above the bound: one datum, and means of several."""
-    geometry = case.geometry
     scale = max(1.0, case.hessian_bound)
     for point in case.queries:
-        hessians = derivatives_along_frame(
-            geometry, point, partial(_transported_scores, case, point)
-        )
+        hessians = _hessians(case, point)
         asymmetry = np.abs(hessians - np.swapaxes(hessians, 1, 2))
         require_at_most(asymmetry, 1e-5 * scale, "asymmetry of the Hessian")
         means = [hessians[start::3].mean(axis=0, keepdims=True) for start in range(3)]
         largest = np.linalg.eigvalsh(np.concatenate([hessians, *means]))[:, -1]
         limit = case.hessian_bound + 1e-5 * scale  # finite differences
         require_at_most(largest, limit, "largest eigenvalue of a Hessian, hessian_bound")
+
+
+def check_target_hessian(case):
+    """Where a mean of the data has its target in the region, what is known of the Hessian holds."""
+    known = case.loss.target_hessian(case.geometry, case.region)
+    if known is None:
+        return
+    room = 1e-5 * max(1.0, case.hessian_bound)  # finite differences
+    for rows in (slice(None), *(slice(start, None, 3) for start in range(3))):
+        target = find_target(case, case.clipped[rows])
+        if target is None:
+            continue
+        values = np.linalg.eigvalsh(_hessians(case, target)[rows].mean(axis=0))
+        require_at_most(values, known.high + room, "eigenvalue of a Hessian, target_hessian.high")
+        require_at_most(known.low, values[0] + room, "target_hessian.low, eigenvalue of a Hessian")
+        if known.is_isotropic:
+            require_at_most(np.ptp(values), room, "spread of the eigenvalues, is_isotropic")
+
+
+def _hessians(case, point):
+    """Hessian of each clipped datum in frame coordinates, shape [n, dim, dim]."""
+    return derivatives_along_frame(case.geometry, point, partial(_transported_scores, case, point))
 
 
 def _transported_scores(case, point, end):
@@ -357,6 +376,7 @@ _CHECKS = (
     check_score_bound_on_adversarial_data,
     check_clip,
     check_hessian_bound,
+    check_target_hessian,
     check_record,
     check_refusals,
 )

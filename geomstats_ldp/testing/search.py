@@ -1,4 +1,4 @@
-"""A random search for the query and the datum with the longest score."""
+"""Searches: the query and the datum with the longest score, and the target of some data."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import numpy as np
 _STARTS = 2
 _STEPS = 40
 _PROPOSALS = 12
+
+#: Gradient steps to a target, and the norm of its mean score relative to the bound.
+_DESCENTS = 300
+_STATIONARY = 1e-9
 
 
 def largest_score(case):
@@ -69,3 +73,26 @@ def _perturbed(case, datum, size, rng):
         return case.loss.clip(geometry, case.loss.check_data(geometry, near))
     except ValueError:
         return near[:0]  # a refused datum is no counterexample
+
+
+def find_target(case, data):
+    """Where the mean score of clipped data vanishes, or None if descent leaves the region.
+
+    Parameters
+    ----------
+    case : LossCase
+    data : array, shape [n, *data_shape]
+
+    Returns
+    -------
+    point : array, shape [*point_shape], or None
+    """
+    geometry, point = case.geometry, case.region.center
+    for _ in range(_DESCENTS):
+        score = case.score(point, data).mean(axis=0)
+        if geometry.norm(score, point) <= _STATIONARY * case.score_bound:
+            return point
+        point = geometry.exp(-score / case.hessian_bound, point)
+        if not geometry.dist(case.region.center, point) <= case.radius:
+            return None
+    return None

@@ -163,6 +163,28 @@ def test_shrinkage_limits():
     np.testing.assert_array_equal(line, [[1.3]])  # nothing deviates in one dimension
 
 
+@pytest.mark.parametrize("dim", [2, 5])
+def test_a_known_range_bounds_the_share_that_is_kept(dim):
+    """Signal over signal plus noise, for eigenvalues spread over the range: the error is less."""
+    rng, low, high, variance = np.random.default_rng(dim), 1.0, 1.6, 0.02
+    signal, noise = (dim - 1) * 0.6**2 / 12, (dim * (dim + 1) / 2 - 1) * variance
+    errors, kept = [], []
+    for _ in range(2000):
+        frame = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
+        hessian = (frame * rng.uniform(low, high, size=dim)) @ frame.T
+        root = math.sqrt(variance) * rng.normal(size=(dim, dim))
+        regression = regression_of(hessian + (root + root.T) / 2, variance, 1.0)
+        fits = [shrink_hessian(regression, known) for known in ((low, high), None)]
+        errors.append([np.sum((fit - hessian) ** 2) for fit, _ in fits])
+        kept.append([factor for _, factor in fits])
+    ranged, free = np.transpose(kept)
+    share = signal / (signal + noise)
+    np.testing.assert_allclose(ranged, np.minimum(free, share), rtol=1e-12)
+    assert np.mean(free > share) > 0.1
+    gain = np.diff(errors)
+    assert gain.mean() > 4 * gain.std() / math.sqrt(len(gain))
+
+
 @pytest.mark.parametrize("dim", [2, 3])
 def test_noise_of_the_deviator_is_what_the_shrinkage_assumes(dim):
     """With H = c I, |H_0|^2 / (v / q) follows chi^2 with d(d+1)/2 - 1 degrees of freedom."""

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -251,6 +252,54 @@ def test_default_rule_adds_the_horizon_term_and_the_shrinkage(pca_protocol):
         np.testing.assert_allclose(result.covariance, xi / 400, rtol=1e-12, atol=1e-15)
     raw, shrunk = (np.linalg.eigvalsh(results[name, False].hessian) for name in ("raw", "shrunk"))
     assert np.ptp(raw) > np.ptp(shrunk)
+
+
+def sandwich_under(pca_protocol, rule):
+    protocol = pca_protocol(inference=rule)
+    server = Server(protocol)
+    server.replay(np.random.default_rng(8).normal(size=(400, 3)))
+    return estimate_sandwich(server.state, protocol)
+
+
+def test_an_isotropic_hessian_is_the_mean_eigenvalue_and_guarded_for_it_alone(pca_protocol):
+    raw = sandwich_under(pca_protocol, InferenceRule(hessian="raw", guard=1.0))
+    rule = InferenceRule(hessian="isotropic", guard=1.0, guard_cap=100.0)
+    result = sandwich_under(pca_protocol, rule)
+    mean = np.trace(raw.regression.hessian) / 2
+    assert raw.hessian_floor < mean < raw.hessian_bound
+    np.testing.assert_allclose(result.hessian, mean * np.eye(2), rtol=1e-12)
+    # the variance of the mean of d entries is that of one over d
+    gram = raw.regression.gram[0, 0] + raw.regression.ridge
+    variance = np.trace(raw.score_covariance) / 4 / gram
+    assert result.guard == pytest.approx(1 + variance / (2 * mean**2) * 4 / 3, rel=1e-12)
+
+
+@pytest.mark.parametrize("bounds", [(2.0, 2.0), (1.9, 2.0), (0.001, 3.9)])
+def test_a_range_of_the_hessian_holds_the_eigenvalues_and_the_error(pca_protocol, bounds):
+    free = sandwich_under(pca_protocol, InferenceRule(guard=1.0, guard_cap=100.0))
+    known = sandwich_under(
+        pca_protocol, InferenceRule(guard=1.0, guard_cap=100.0, hessian_range=bounds)
+    )
+    values = np.linalg.eigvalsh(known.hessian)
+    assert bounds[0] * (1 - 1e-14) <= values[0] <= values[1] <= bounds[1] * (1 + 1e-14)
+    assert known.guard <= free.guard
+    assert (known.hessian_floor_active, known.hessian_bound_active) == (False, False)
+    width = bounds[1] - bounds[0]
+    most = (2 * width**2 / 3 + width**2 / 12) * 4 / 3 / np.sum(values**2)
+    assert known.guard <= 1 + most * (1 + 1e-12)
+    if width == 0:
+        np.testing.assert_array_equal(known.hessian, 2.0 * np.eye(2))
+        assert known.guard == 1.0
+
+
+def test_the_vanishing_floor_is_reported_where_nothing_larger_is_known(pca_protocol):
+    rule = InferenceRule(hessian="raw", hessian_floor=100.0)  # half the bound
+    floored = sandwich_under(pca_protocol, rule)
+    assert floored.hessian_floor_active
+    assert floored.hessian_floor == floored.hessian_bound / 2
+    ranged = sandwich_under(pca_protocol, replace(rule, hessian_range=(3.0, 3.5)))
+    assert not ranged.hessian_floor_active
+    assert (ranged.hessian_floor, ranged.hessian_bound) == (3.0, 3.5)
 
 
 def test_sandwich_needs_pairs_in_the_window(pca_protocol):

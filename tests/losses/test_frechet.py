@@ -1,6 +1,7 @@
 """The squared Fréchet loss: closed forms of its bounds and Hessians."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from scipy.linalg import logm
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import GeodesicBall
 from geomstats_ldp.losses import FrechetLoss
-from geomstats_ldp.losses.radial import hessian_comparison
+from geomstats_ldp.losses.radial import hessian_comparison, mean_hessian
+from geomstats_ldp.testing import LossCase
+from geomstats_ldp.testing.search import find_target
 
 
 def frechet(setting, data_radius=0.5):
@@ -114,3 +117,56 @@ def test_bound_counts_the_distance_of_the_centres(setting_of):
         for c in (np.zeros(3), np.array([0.0, 3.0, 4.0]))
     )
     assert (near, far) == (3.0, 8.0)
+
+
+# ------------------------------------------------------------------------ what curvature tells
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_hessian_at_a_mean_is_within_its_bounds(setting, hessian, seed):
+    """Data at the edge of their ball, on one side of it or all round."""
+    geometry, loss = setting.geometry, frechet(setting)
+    region = GeodesicBall(setting.region.center, 0.8)  # holds the ball of data
+    known = loss.target_hessian(geometry, region)
+    data = setting.around(setting.center, [0.5] * 9, seed)[: (2, 5, 9)[seed]]
+    case = LossCase(loss, geometry.space, region.center, region.radius, data)
+    target = find_target(case, data)
+    assert target is not None
+    values = np.linalg.eigvalsh(hessian(setting, loss, target, data))
+    assert known.low - 1e-6 <= values[0] <= values[-1] <= known.high + 1e-6  # finite differences
+
+
+@pytest.mark.parametrize("key", ["sphere2", "sphere5", "hyperboloid2", "hyperboloid4", "log2"])
+def test_bounds_at_a_mean_are_nearly_attained(key, setting_of, hessian):
+    """Two opposite data at the edge of a ball about the centre of a small region."""
+    setting, radius = setting_of(key), 0.9
+    geometry, center = setting.geometry, setting.region.center
+    loss, region = FrechetLoss(center=center, data_radius=radius), GeodesicBall(center, 1e-3)
+    vector = radius * geometry.lift(np.eye(geometry.dim)[0], center)
+    data = np.stack([geometry.exp(sign * vector, center) for sign in (1, -1)])
+    known = loss.target_hessian(geometry, region)
+    values = np.linalg.eigvalsh(hessian(setting, loss, center, data))
+    assert values[-1] == pytest.approx(known.high, abs=1e-6)  # finite differences
+    assert known.low - 1e-6 <= values[0] <= known.low + 2e-3
+
+
+def test_bounds_at_a_mean_are_those_of_constant_curvature(setting_of):
+    known = {}
+    for key in ("sphere2", "euclidean", "hyperboloid2", "affine3"):
+        setting = setting_of(key)
+        known[key] = frechet(setting).target_hessian(setting.geometry, setting.region)
+    # R = 0.3 + 0.5, D = R + 0.4
+    chord = (1 - 1.2 / math.tan(1.2)) * (0.8 / 1.2) ** 2
+    scaled = 0.8 * math.sqrt(0.5)
+    assert known["sphere2"][:2] == pytest.approx((1 - chord, 1.0), rel=1e-9)
+    assert known["euclidean"] == (1.0, 1.0, False, 0.0)
+    assert known["hyperboloid2"][:2] == pytest.approx((1.0, 0.8 / math.tanh(0.8)), rel=1e-9)
+    assert known["affine3"][:2] == pytest.approx((1.0, scaled / math.tanh(scaled)), rel=1e-9)
+
+
+def test_bounds_at_a_mean_need_bounds_on_the_curvature():
+    assert mean_hessian(SimpleNamespace(curvature=(-1.0, math.inf)), 1.0, 2.0) is None
+    assert mean_hessian(SimpleNamespace(curvature=(-math.inf, 0.0)), 1.0, 2.0) is None
+    # at distance pi and more the comparison says nothing
+    assert mean_hessian(SimpleNamespace(curvature=(1.0, 1.0)), 1.0, math.pi).low == 0.0
+    assert mean_hessian(SimpleNamespace(curvature=(1.0, 1.0)), 4.0, 3.0).low == 0.0

@@ -111,6 +111,8 @@ def test_population_hessian_is_half_the_identity_at_the_second_moment(spd, hessi
     np.testing.assert_allclose(score, 0.0, atol=1e-14)
     actual = hessian(spd, loss, target, data)
     np.testing.assert_allclose(actual, np.eye(spd.geometry.dim) / 2, rtol=0, atol=1e-6)
+    known = loss.target_hessian(spd.geometry, spd.region)
+    assert (known.low, known.high, known.is_isotropic) == (0.5, 0.5, True)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e150, 1e200, 1e307])

@@ -46,6 +46,9 @@ def test_population_hessian_is_scalar(sphere, hessian):
     actual = hessian(sphere, loss, target, data)
     expected = KAPPA * length * np.eye(sphere.geometry.dim)
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-7)
+    known = loss.target_hessian(sphere.geometry, sphere.region)
+    assert known.is_isotropic
+    assert known.low < KAPPA * length < known.high
 
 
 def test_hessian_bound_holds_and_is_attained_at_the_datum(sphere, hessian):

@@ -71,6 +71,7 @@ CHANGES = {
     "radius": {"radius": RadiusRule(0.3, 0.5, 0.28)},
     "gain": {"gain": GainRule(0.5, 10.0, 0.6, 0.51)},
     "inference": {"inference": InferenceRule(guard=1.0)},
+    "hessian_range": {"inference": InferenceRule(hessian_range=(0.5, 4.0))},
     "retraction": {"retraction": "projection"},
     "initial_point": {"initial_point": np.array([1.0, 0.0, 0.0])},
     "reference": {"reference": np.array([1.0, 0.0, 0.0])},
@@ -203,6 +204,13 @@ def test_mechanism_and_loss_must_fit_the_space():
 def test_rules_name_what_is_out_of_range(rule, arguments, match):
     with pytest.raises(ProtocolError, match=match):
         rule(*arguments)
+
+
+@pytest.mark.parametrize("bounds", [(-0.1, 1.0), (2.0, 1.0), (0.0, 0.0), (0.0, math.inf), 1.0, ()])
+def test_a_range_of_the_hessian_is_one(bounds):
+    with pytest.raises(ProtocolError, match="hessian_range must be"):
+        InferenceRule(hessian_range=bounds)
+    assert InferenceRule(hessian_range=[1, 2]) == InferenceRule(hessian_range=(1.0, 2.0))
 
 
 def test_paper_rule_is_the_form_of_the_paper():

@@ -10,6 +10,7 @@ from geomstats_ldp.losses import (
     FrechetLoss,
     PCALoss,
     PseudoHuberLoss,
+    TargetHessian,
     TransformedFrechetLoss,
     register_loss,
     register_transform,
@@ -44,6 +45,21 @@ class UnderstatedScore(Interpreted):
 class UnderstatedHessian(Interpreted):
     def hessian_bound(self, geometry, query_region):
         return 0.5 * super().hessian_bound(geometry, query_region)
+
+
+class ClaimsTooMuch(Interpreted):
+    def target_hessian(self, geometry, region):
+        return TargetHessian(0.9 * self.norm_bound**2, self.norm_bound**2)
+
+
+class ClaimsTooLittle(Interpreted):
+    def target_hessian(self, geometry, region):
+        return TargetHessian(0.0, 0.01)
+
+
+class ClaimsIsotropy(Interpreted):
+    def target_hessian(self, geometry, region):
+        return TargetHessian(0.0, self.norm_bound**2, is_isotropic=True)
 
 
 class NoClipping(Interpreted):
@@ -105,6 +121,9 @@ BROKEN = {
     NotTangent: "score_is_tangent: score against its tangent part: expected",
     UnderstatedScore: "check_score_bound: norm of the score: expected at most",
     UnderstatedHessian: "hessian_bound: expected at most",
+    ClaimsTooMuch: "target_hessian.low, eigenvalue of a Hessian: expected at most",
+    ClaimsTooLittle: "eigenvalue of a Hessian, target_hessian.high: expected at most",
+    ClaimsIsotropy: "spread of the eigenvalues, is_isotropic: expected at most",
     NoClipping: "check_score_bound_on_adversarial_data",
     HalvingClip: "clipping clipped data",
     ClipsInPlace: "which must not change them",
@@ -125,8 +144,11 @@ def register(monkeypatch):
 
 
 def examine(loss):
-    data = np.random.default_rng(0).normal(size=(20, 3)) * np.geomspace(0.1, 10, 20)[:, None]
-    run_checks(LossCase(loss, Hypersphere(2), [0.6, 0.0, 0.8], data=data))
+    rng, center = np.random.default_rng(0), np.array([0.6, 0.0, 0.8])
+    # Stretched along the centre, so that the target lies in the region.
+    data = rng.normal(size=(20, 3)) + 3 * rng.normal(size=(20, 1)) * center
+    data *= np.geomspace(0.1, 10, 20)[:, None]
+    run_checks(LossCase(loss, Hypersphere(2), center, data=data))
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda cls: cls.__name__)
