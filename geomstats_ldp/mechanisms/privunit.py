@@ -19,9 +19,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 from scipy.optimize import brentq
-from scipy.special import betaln, expit, gammaln
+from scipy.special import expit, gammaln
 
-from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
     check_integer,
@@ -29,105 +28,8 @@ from geomstats_ldp.mechanisms.base import (
     release_into,
     unit_ball_point,
 )
+from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
 from geomstats_ldp.twins import compile_for_twin
-
-
-@register_jitable
-def _hypergeometric(a, b, c, x):
-    """Sum 2F1(a, b; c; x) for positive a, b, c and 0 <= x <= 1/2; no term can cancel another."""
-    total, term, k = 1.0, 1.0, 0.0
-    while term > 1e-17 * total or (a + k) * (b + k) * x > (c + k) * (1.0 + k):
-        term *= (a + k) * (b + k) * x / ((c + k) * (1.0 + k))
-        total += term
-        k += 1.0
-    return total
-
-
-def _log_cap_constant(dim):
-    """Return log(2^(d/2-1)/B(1/2, d/2)); the density of s is its exp times (s(1-s/2))^(d/2-1)."""
-    return (0.5 * dim - 1.0) * math.log(2.0) - betaln(0.5, 0.5 * dim)
-
-
-@register_jitable
-def _log_tail_and_slope(log_depth, half_dim, log_constant):
-    """Return log P(1 - t <= s) under the uniform law and its derivative in log s, 0 < s <= 1.
-
-    With x = s/2, Euler's transformation of the incomplete beta integral gives the probability as
-    c 2^(d/2-1) (s(1-x))^(d/2) (2/d) 2F1(d, 1; d/2 + 1; x), a series of positive terms.
-    """
-    x = 0.5 * math.exp(log_depth)
-    series = _hypergeometric(2.0 * half_dim, 1.0, half_dim + 1.0, x)
-    log_power = half_dim * (log_depth + math.log1p(-x))
-    return log_constant + log_power + math.log(series / half_dim), half_dim / ((1.0 - x) * series)
-
-
-def log_cap_probability(log_depth, dim):
-    """Return log q, the log probability of a cap under the uniform law of the sphere.
-
-    Parameters
-    ----------
-    log_depth : float
-        log(1 - gamma), at most 0.
-    dim : int
-        Dimension d; the sphere is that of R^(d + 1).
-
-    Returns
-    -------
-    log_probability : float
-    """
-    return _log_tail_and_slope(log_depth, 0.5 * dim, _log_cap_constant(dim))[0]
-
-
-def log_cap_excess(log_depth, dim):
-    """Return log E(t - gamma)_+ under the uniform law of the sphere.
-
-    Parameters
-    ----------
-    log_depth : float
-        log(1 - gamma), at most 0.
-    dim : int
-        Dimension d; the sphere is that of R^(d + 1).
-
-    Returns
-    -------
-    log_excess : float
-
-    Notes
-    -----
-    c 2^(d/2-1) (s(1-x))^(d/2+1) B(d/2, 2) 2F1(d + 1, 2; d/2 + 2; x), again without cancellation.
-    """
-    half_dim, x = 0.5 * dim, 0.5 * math.exp(log_depth)
-    series = _hypergeometric(dim + 1.0, 2.0, half_dim + 2.0, x)
-    log_power = (half_dim + 1.0) * (log_depth + math.log1p(-x))
-    return _log_cap_constant(dim) + log_power + math.log(series / (half_dim * (half_dim + 1.0)))
-
-
-@cached_njit
-def _fill_depths(log_tails, half_dim, log_constant, depths):
-    """Invert log P(1 - t <= s) at log probabilities of at most log(1/2), for d >= 2.
-
-    Newton's method in log s. The function is concave and the start, from
-    P(1 - t <= s) <= c 2^(d/2-1) s^(d/2) (2/d), lies to the left: the iterates only ascend.
-    """
-    for i in range(log_tails.size):
-        log_depth = min((log_tails[i] - log_constant + math.log(half_dim)) / half_dim, 0.0)
-        step = 1.0 if log_depth > -np.inf else 0.0
-        while step > 1e-9:  # the last step squares that error
-            value, slope = _log_tail_and_slope(log_depth, half_dim, log_constant)
-            step = (log_tails[i] - value) / slope
-            log_depth = min(log_depth + step, 0.0)
-        depths[i] = math.exp(log_depth)
-
-
-def _depth_of_log_tail(log_tail, dim):
-    """Return s with log P(1 - t <= s) = log_tail, at most log(1/2), under the uniform law."""
-    if dim == 1:  # t is the cosine of a uniform angle
-        return 2.0 * np.sin(0.5 * np.pi * np.exp(log_tail)) ** 2
-    if dim == 2:  # Archimedes: t is uniform
-        return 2.0 * np.exp(log_tail)
-    depth = np.empty_like(log_tail)
-    _fill_depths(log_tail, 0.5 * dim, _log_cap_constant(dim), depth)
-    return depth
 
 
 def _log_expm1(epsilon):
@@ -289,7 +191,7 @@ class PrivUnit(Mechanism):
         with np.errstate(divide="ignore"):  # level 0 is the pole itself
             log_cap_tail = np.log(level) + (self._log_normaliser - self.epsilon)
             log_tail = np.where(from_south, np.log(below), np.log(np.clip(1.0 - below, 0.0, 0.5)))
-        depth = _depth_of_log_tail(np.where(in_cap, log_cap_tail, log_tail), self.dim)
+        depth = depth_of_log_tail(np.where(in_cap, log_cap_tail, log_tail), self.dim)
         depth = np.where(in_cap, np.minimum(depth, self.depth), depth)
         depth = np.where(in_cap | from_south, depth, np.maximum(depth, self.depth))
         return np.where(from_south, -depth, depth)
