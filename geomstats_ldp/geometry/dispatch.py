@@ -65,6 +65,16 @@ def dist(geometry, point_a, point_b):
     return geometry.dist(point_a, point_b)
 
 
+def is_near(geometry, point_a, point_b, distance):
+    """Whether a quick look tells that two points are no farther apart than a distance."""
+    return False
+
+
+@register_jitable
+def _is_near(geometry, point_a, point_b, distance):
+    return False
+
+
 def dim(geometry):
     """Number of frame coordinates; compiled, a constant wherever loops over it are short."""
     return geometry.dim
@@ -134,6 +144,7 @@ def interpolate(geometry, start, end, weight, vector, out):
 
 
 for _operation, _composed in (
+    (is_near, _is_near),
     (retract_coords, _retract_coords),
     (retract_both_ways, _retract_both_ways),
     (log_coords, _log_coords),

@@ -95,7 +95,7 @@ def clipped_rows(geometry, center, radius, limit, rows, scratch, out, sure):
     point, tangent = scratch[0], scratch[1]
     for i in range(rows.shape[0]):
         sure[i] = dispatch.settle(geometry, rows[i], out[i])
-        if not sure[i]:
+        if not sure[i] or dispatch.is_near(geometry, center, out[i], radius):
             continue
         distance = dispatch.dist(geometry, center, out[i])
         if distance <= radius:

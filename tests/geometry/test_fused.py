@@ -119,3 +119,27 @@ def test_a_point_and_itself(space, retraction):
     np.testing.assert_allclose(coords[1], expected, rtol=1e-11, atol=1e-12)
     for reached in points:
         np.testing.assert_allclose(reached, point, rtol=0, atol=1e-14)
+
+
+@njit
+def is_near(geometry, point_a, point_b, distance):
+    return dispatch.is_near(geometry, point_a, point_b, distance)
+
+
+@pytest.mark.parametrize(("space", "retraction"), CASES)
+def test_a_quick_look_is_never_wrong(space, retraction):
+    rng = np.random.default_rng(3)
+    geometry = random_geometry(space, retraction, rng)
+    twin, looks = geometry.twin(), []
+    for length in [1e-9, 1e-3, 0.3, 1.0, 1.5, 2.0, 3.0]:
+        base = point_at(geometry, geometry.reference, 0.8, rng)
+        end = point_at(geometry, base, length, rng)
+        length = float(geometry.dist(base, end))
+        assert not is_near(twin, base, end, length * (1 - 1e-9) - 1e-15)
+        assert not is_near(twin, base, end, -2.0 * length)
+        looks.append(is_near(twin, base, end, 1.2 * length))
+        assert not dispatch.is_near(geometry, base, end, 2.0 * length)  # always the long way
+    if isinstance(space, (Hypersphere, Hyperboloid)):
+        assert looks[:4] == [True] * 4
+    else:
+        assert not any(looks)

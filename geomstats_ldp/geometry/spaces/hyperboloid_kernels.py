@@ -98,6 +98,12 @@ def _dist(twin, point_a, point_b):
 
 
 @register_jitable
+def _is_near(twin, point_a, point_b, distance):
+    # The chord 2 sinh(distance / 2) is longer.
+    return _gap(twin, point_a, point_b) <= distance * distance and distance >= 0.0
+
+
+@register_jitable
 def _cosh_and_sinh(length):
     """Both from one call."""
     growth = math.expm1(length)
@@ -310,6 +316,7 @@ for _operation, _kernel in (
     (dispatch.lift, _lift),
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
+    (dispatch.is_near, _is_near),
     (dispatch.settle, _settle_point),
     (dispatch.dim, _dim),
     (dispatch.retract_both_ways, _retract_both_ways),

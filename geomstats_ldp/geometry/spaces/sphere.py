@@ -23,6 +23,9 @@ from geomstats_ldp.twins import compile_for_twin
 #: An angle this close to pi leaves no digits for the direction of the logarithm.
 _ANTIPODAL_MARGIN = 1e-7
 
+#: Largest square of an angle relative to that of its chord, up to a right angle.
+_ANGLE_OF_CHORD = math.pi**2 / 8
+
 
 class GuardedSphere(GuardedSpace):
     """Unit vectors; the logarithm is guarded at the antipode, where geomstats returns zeros."""
@@ -164,6 +167,15 @@ def _dist(twin, point_a, point_b):
 
 
 @register_jitable
+def _is_near(twin, point_a, point_b, distance):
+    minus = 0.0
+    for i in range(_width(twin)):
+        minus += (point_a[i] - point_b[i]) ** 2
+    # Up to a right angle, chord sqrt(2), an angle is at most pi / sqrt(8) times its chord.
+    return minus <= 2.0 and _ANGLE_OF_CHORD * minus <= distance * distance and distance >= 0.0
+
+
+@register_jitable
 def _exp(twin, tangent_vec, base_point, out):
     angle = math.sqrt(_dot(twin, tangent_vec, tangent_vec))
     cosine = math.cos(angle)
@@ -269,6 +281,28 @@ def _retract_both_ways(twin, coords, point, vector, plus, minus):
 
 
 @register_jitable
+def _carry(twin, message, query, point, vectors, out):
+    # Two transports: with <a, v> = 0 each takes 2 <b, v> / |a + b|^2 times a + b off v.
+    radial = _dot(twin, message, query)
+    moved, plus, along, other = vectors[0], 0.0, 0.0, 0.0
+    for i in range(_width(twin)):
+        plus += (query[i] + point[i]) ** 2
+        other += (twin.reference[i] + point[i]) ** 2
+        along += point[i] * (message[i] - radial * query[i])
+    scale = 2.0 * along / plus
+    along = 0.0
+    for i in range(_width(twin)):
+        moved[i] = (message[i] - radial * query[i]) - scale * (query[i] + point[i])
+        along += twin.reference[i] * moved[i]
+    scale = 2.0 * along / other
+    for j in range(_dim(twin)):
+        entry = 0.0
+        for i in range(_width(twin)):
+            entry += twin.basis[j, i] * (moved[i] - scale * (twin.reference[i] + point[i]))
+        out[j] = entry
+
+
+@register_jitable
 def _interpolate(twin, start, end, weight, vector, out):
     minus = 0.0
     plus = 0.0
@@ -294,9 +328,11 @@ for _operation, _kernel in (
     (dispatch.lift, _lift),
     (dispatch.lower, _lower),
     (dispatch.dist, _dist),
+    (dispatch.is_near, _is_near),
     (dispatch.settle, _settle),
     (dispatch.dim, _dim),
     (dispatch.retract_both_ways, _retract_both_ways),
+    (dispatch.carry, _carry),
     (dispatch.interpolate, _interpolate),
 ):
     compile_for_twin(_operation, SphereTwin, _kernel)
