@@ -10,6 +10,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import loss_from_spec, score_coords
 from geomstats_ldp.mechanisms import make_streams, release_into
 from geomstats_ldp.protocol import Message, Query
+from geomstats_ldp.protocol.protocol import check_is_protocol
 
 
 class Participant:
@@ -21,6 +22,11 @@ class Participant:
     random_state : None, int, numpy Generator or RandomState, default=None
         None draws the noise from the operating system, which the privacy guarantee needs. A seed
         makes the noise predictable to whoever knows it: use it for simulation only.
+
+    Raises
+    ------
+    ProtocolError
+        If `protocol` is no Protocol.
 
     Notes
     -----
@@ -38,7 +44,7 @@ class Participant:
     """
 
     def __init__(self, protocol, random_state=None):
-        self.protocol = protocol
+        self.protocol = check_is_protocol(protocol)
         self.random_state = random_state
         self._streams = None
 

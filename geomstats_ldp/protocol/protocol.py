@@ -150,13 +150,19 @@ class Protocol:
         return canonical_json(self.to_spec())
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text, fingerprint=None):
         """Rebuild a protocol.
+
+        Parameters
+        ----------
+        text : str
+        fingerprint : str, optional
+            Of the protocol that was published, for a device that should not take any other.
 
         Raises
         ------
         ProtocolError
-            If the text is not a protocol of a known format.
+            If the text is not a protocol of a known format, or has another fingerprint.
         """
         try:
             record = decode(json.loads(text))
@@ -171,6 +177,11 @@ class Protocol:
             check_protocol(protocol)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProtocolError(f"text is not a protocol of format {_FORMAT}: {error}") from error
+        if fingerprint is not None and protocol.fingerprint != fingerprint:
+            raise ProtocolError(
+                f"text must be the protocol with fingerprint {fingerprint}; "
+                f"got {protocol.fingerprint}"
+            )
         return protocol
 
     @cached_property
@@ -194,6 +205,16 @@ class Protocol:
             f"randomiser={self.randomiser!r}, n_participants={self.n_participants}, "
             f"fingerprint={self.fingerprint[:12]!r})"
         )
+
+
+def check_is_protocol(protocol):
+    """Return a `Protocol`, or raise ProtocolError."""
+    if not isinstance(protocol, Protocol):
+        raise ProtocolError(
+            "protocol must be a Protocol, as Protocol.from_json reads from a text; "
+            f"got {type(protocol).__name__}"
+        )
+    return protocol
 
 
 def make_protocol(

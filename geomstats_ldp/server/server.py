@@ -15,6 +15,7 @@ from geomstats_ldp.exceptions import (
     StaleMessageError,
 )
 from geomstats_ldp.protocol import Message, Protocol, Query
+from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.serialization import open_arrays, write_atomically
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import (
@@ -52,11 +53,16 @@ class Server:
         State after the last complete round.
     pending : dict
         Messages received for the open round, by their index in it.
+
+    Raises
+    ------
+    ProtocolError
+        If `protocol` is no Protocol.
     """
 
     def __init__(self, protocol, engine="auto", keep_messages=False):
+        self.protocol = check_is_protocol(protocol)
         geometry = protocol.geometry
-        self.protocol = protocol
         self.engine = make_engine(engine, geometry)
         self.state = initial_state(protocol.initial_point, geometry.dim, len(protocol.directions))
         self.pending = {}

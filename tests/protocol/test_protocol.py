@@ -10,11 +10,13 @@ import pytest
 from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hypersphere import Hypersphere
 
+from geomstats_ldp import Participant
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import geodesic_ball
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, Protocol, RadiusRule, make_protocol
+from geomstats_ldp.server import Server
 
 VARIANTS = [
     {},
@@ -225,6 +227,21 @@ def test_paper_rule_is_the_form_of_the_paper():
 def test_other_texts_are_refused(text):
     with pytest.raises(ProtocolError, match="not a protocol"):
         Protocol.from_json(text)
+
+
+def test_a_device_takes_the_protocol_that_was_published_and_no_other(pca_protocol):
+    published, other = pca_protocol(), pca_protocol(epsilon=9.0)
+    assert Protocol.from_json(published.to_json(), published.fingerprint) == published
+    with pytest.raises(ProtocolError, match=f"{published.fingerprint}; got {other.fingerprint}"):
+        Protocol.from_json(other.to_json(), fingerprint=published.fingerprint)
+
+
+@pytest.mark.parametrize("make", [Server, Participant])
+@pytest.mark.parametrize("protocol", ["{}", None])
+def test_what_is_no_protocol_is_named(make, protocol):
+    came = type(protocol).__name__
+    with pytest.raises(ProtocolError, match=f"as Protocol.from_json reads from a text; got {came}"):
+        make(protocol)
 
 
 @pytest.mark.parametrize("field", ["space", "radius", "directions", "inference"])
