@@ -5,6 +5,7 @@ Usage: python docs/study/publish.py STUDY_FOLDER
 
 import argparse
 import json
+import re
 from pathlib import Path
 
 import matplotlib
@@ -24,6 +25,8 @@ def main(argv=None, home=HOME):
     parser.add_argument("folder", type=Path, help="output folder of python -m geomstats_ldp study")
     folder = parser.parse_args(argv).folder
     record = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("study", "runs")}
+    for run in record["runs"]:  # where the folder was is nobody's business
+        run["command"] = re.sub(r" --output \S+", "", run["command"])
     _write(home / "record.json", json.dumps(record, indent=2) + "\n")
     _write(home / "summary.csv", (folder / "summary.csv").read_text())
     matplotlib.use("Agg")

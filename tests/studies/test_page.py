@@ -69,10 +69,12 @@ def test_publishing_copies_what_the_page_rests_on(publish, made_up_summary, tmp_
     home.mkdir(parents=True)
     made_up_summary().to_csv(folder / "summary.csv", index=False)
     (folder / "study.json").write_text(json.dumps(SETTINGS))
-    (folder / "runs.json").write_text(json.dumps([RUN]))
+    run = RUN | {"command": f"{RUN['command']} --output {folder}"}
+    (folder / "runs.json").write_text(json.dumps([run]))
     publish.main([str(folder)], home)
     page = (home.parent / "study_results.md").read_text()
     assert page == publish.page(home)
+    assert f"{RUN['command']}\n" in page  # without the place of the folder
     figures = re.findall(r"\(study/(\w+\.png)\)", page)
     assert len(figures) == 4
     for figure in figures:
