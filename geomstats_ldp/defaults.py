@@ -36,6 +36,12 @@ _TYPICAL_SCORE_VARIANCE = 0.25
 _BIAS = 1.0
 _LARGEST_RADIUS = 0.4
 
+#: Where the loss bends by itself, queries at distance h move the target by up to b h^2 / length.
+#: That is kept under a share of a small standard error: of scores with this variance over G^2.
+_SKEW = 0.3
+_LARGEST_SHIFT = 0.5
+_SMALL_SCORE_VARIANCE = 0.02
+
 #: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
 #: score bound grows with their reach.
 _LARGEST_RADIUS_KNOWN = 0.2
@@ -120,7 +126,27 @@ def _balanced_radius(mechanism, hessian, length):
     return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
 
 
-def default_radius(mechanism, hessian_bound, length, maximum, n_participants=None, hessian=None):
+def _unshifted_radius(mechanism, hessian_bound, length):
+    """Radius at the reference sample size that leaves the target where it is, next to the noise.
+
+    The average of a pair has a bias of order h^2 times the third derivative of the population
+    loss. That vanishes, or is small, for the smooth losses of the package; a loss that bends
+    within its data makes it matter where these are few on one side.
+    """
+    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
+    error = math.sqrt(variance / _REFERENCE_PARTICIPANTS) / (hessian_bound / 2)
+    return math.sqrt(_LARGEST_SHIFT * error * length / _SKEW)
+
+
+def default_radius(
+    mechanism,
+    hessian_bound,
+    length,
+    maximum,
+    n_participants=None,
+    hessian=None,
+    loss_length=math.inf,
+):
     """Query radius: fixed c n^-0.27 for a planned n, else the same rule along the run.
 
     Parameters
@@ -137,13 +163,18 @@ def default_radius(mechanism, hessian_bound, length, maximum, n_participants=Non
         Planned number of participants.
     hessian : float, optional
         Typical eigenvalue of the Hessian, where the loss knows better than L_H / 5.
+    loss_length : float
+        Distance over which the loss bends of its own accord.
 
     Returns
     -------
     rule : RadiusRule
     """
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
-    balanced = _balanced_radius(mechanism, hessian, length)
+    balanced = min(
+        _balanced_radius(mechanism, hessian, length),
+        _unshifted_radius(mechanism, hessian_bound, loss_length),
+    )
     if n_participants is not None:
         shrink = (n_participants / _REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT
         return RadiusRule.fixed(min(maximum, balanced * shrink))

@@ -191,7 +191,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         mechanism = self._make_mechanism(geometry, loss, widest)
         bound = loss.hessian_bound(geometry, widest)
         hessian = loss.typical_hessian(geometry, region)
-        return default_radius(mechanism, bound, length, maximum, planned, hessian=hessian)
+        return default_radius(
+            mechanism, bound, length, maximum, planned, hessian, loss.bending_length
+        )
 
 
 def _known_hessian(known, dim):

@@ -136,10 +136,10 @@ def prior_weight(score_covariance, prior_sd):
 
 def estimate_hessian(regression, rule):
     """Hessian before any eigenvalue is changed, and the share kept of its deviatoric part."""
-    if rule.prior_hessian is not None or rule.hessian == "raw":
-        return regression.hessian, 1.0
     if rule.hessian == "isotropic":
         return spherical_part(regression.hessian), 0.0
+    if rule.prior_hessian is not None or rule.hessian == "raw":
+        return regression.hessian, 1.0
     return shrink_hessian(regression, rule.hessian_range)
 
 
@@ -158,9 +158,8 @@ def shrink_hessian(regression, hessian_range=None):
 
     .. math:: \rho = \max\{0, 1 - (d(d+1)/2 - 1) (v/q) / \|H_0\|_F^2\}
 
-    is the positive-part shrinkage factor. It tends to one, so consistency is kept. With
-    eigenvalues spread evenly over a public range of width w the deviatoric part has expected
-    squared norm :math:`(d - 1) w^2 / 12`; rho then is at most the share of that in it plus noise.
+    is the positive-part shrinkage factor. It tends to one, so consistency is kept. Under a public
+    range of the eigenvalues rho is at most the share of `deviatoric_size` in it plus noise.
 
     Parameters
     ----------
@@ -182,15 +181,20 @@ def shrink_hessian(regression, hessian_range=None):
     noise = (dim * (dim + 1) / 2 - 1) * variance / (np.trace(regression.gram) / dim)
     kept = max(0.0, 1.0 - noise / size) if size > 0 else 1.0
     if hessian_range is not None and noise > 0:
-        signal = _uniform_deviatoric(dim, hessian_range)
+        signal = deviatoric_size(dim, hessian_range)
         kept = min(kept, signal / (signal + noise))
     return spherical + kept * deviatoric, kept
 
 
-def _uniform_deviatoric(dim, hessian_range):
-    """Expected squared norm of a deviatoric part with eigenvalues spread evenly over a range."""
+def deviatoric_size(dim, hessian_range):
+    """Squared norm of a deviatoric part to reckon with when the eigenvalues have a public range.
+
+    With one eigenvalue at one end of a range of width w and the others at the other end, as for
+    data along a geodesic, it is (1 - 1/d) w^2; with eigenvalues spread evenly (d - 1) w^2 / 12 on
+    average. The larger of the two.
+    """
     low, high = hessian_range
-    return (dim - 1) * (high - low) ** 2 / 12
+    return (dim - 1) * (high - low) ** 2 / min(dim, 12)
 
 
 def clip_eigenvalues(matrix, low, high=np.inf):
@@ -221,9 +225,9 @@ def hessian_error(regression, kept, score_covariance, rule):
     Of its d(d+1)/2 free entries all but the trace were shrunk by the factor `kept`. Kept whole,
     they err by their noise; shrunk away, by their own size, which is anywhere between nothing and
     the noise: half of it is charged, and in between (1 + kept) / 2. A public range of width w
-    bounds both: an estimate at its edge errs by w^2 / 3 on average, and a deviatoric part is about
-    as large as that of eigenvalues spread evenly. As the paper counts them, the errors are those
-    of the slope before it is made symmetric.
+    bounds both: an eigenvalue at its edge errs by w^2 / 3 on average, and a deviatoric part has
+    the `deviatoric_size`. As the paper counts them, the errors are those of the slope before it is
+    made symmetric.
     """
     dim = len(regression.hessian)
     free = dim * (dim + 1) / 2
@@ -233,8 +237,8 @@ def hessian_error(regression, kept, score_covariance, rule):
     if rule.hessian_range is not None:
         low, high = rule.hessian_range
         spherical = min(spherical, dim * (high - low) ** 2 / 3)
-        deviatoric = min(deviatoric, _uniform_deviatoric(dim, rule.hessian_range))
-    if rule.hessian == "isotropic" and rule.prior_hessian is None:
+        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
+    if rule.hessian == "isotropic":
         deviatoric = 0.0
     return (spherical + deviatoric) * dim**2 / free
 

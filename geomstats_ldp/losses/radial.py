@@ -243,7 +243,7 @@ def mean_hessian(guard, mean_square, largest):
     Returns
     -------
     known : TargetHessian or None
-        None if the space states no bounds on its curvature.
+        None if the space states no bounds on its curvature. One dimension is flat.
 
     Notes
     -----
@@ -258,6 +258,8 @@ def mean_hessian(guard, mean_square, largest):
     lowest, highest = guard.curvature
     if not (math.isfinite(lowest) and math.isfinite(highest)):
         return None
+    if guard.dim == 1:
+        return TargetHessian(1.0, 1.0)
     high = float(hessian_comparison(guard, math.sqrt(mean_square)))
     if highest <= 0:
         return TargetHessian(1.0, high)

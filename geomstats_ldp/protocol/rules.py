@@ -180,7 +180,10 @@ class InferenceRule(_Rule):
     def _check_range(self):
         if self.hessian_range is None:
             return
-        bounds = np.array(self.hessian_range, dtype=float)
+        try:
+            bounds = np.array(self.hessian_range, dtype=float)
+        except (TypeError, ValueError):
+            bounds = np.empty(0)
         if bounds.shape != (2,) or not (0 <= bounds[0] <= bounds[1] and 0 < bounds[1] < math.inf):
             raise ProtocolError(
                 "hessian_range must be (low, high) with 0 <= low <= high, high positive and "
