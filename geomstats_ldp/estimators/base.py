@@ -157,7 +157,8 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         if self.hessian is None and self.inference is None:
             changes = _known_hessian(loss.target_hessian(geometry, region), geometry.dim)
         if self.hessian_prior is not None:
-            changes["prior_hessian"], changes["prior_sd"] = self.hessian_prior
+            matrix, sd = _check_prior(self.hessian_prior)
+            changes |= {"prior_hessian": matrix, "prior_sd": sd}
             if self.inference is None:
                 changes["guard"] = steady_guard_strength(geometry.dim)
         inference = replace(self.inference or InferenceRule(), **changes)
@@ -194,6 +195,14 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         return default_radius(
             mechanism, bound, length, maximum, planned, hessian, loss.bending_length
         )
+
+
+def _check_prior(prior):
+    if not isinstance(prior, (tuple, list)) or len(prior) != 2:
+        raise ProtocolError(
+            f"hessian_prior must be a tuple (matrix, standard deviation); got {prior!r}"
+        )
+    return prior
 
 
 def _known_hessian(known, dim):

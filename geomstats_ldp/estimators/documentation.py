@@ -22,11 +22,12 @@ pairs_per_round : int, default=1
     Query pairs that share one iterate.
 hessian : {"shrunk", "isotropic", "raw"}, optional
     Whether the deviatoric part of the estimated Hessian is shrunk by its noise, left out or kept
-    whole. Default what the loss knows of it: "isotropic" for a directional location, else
-    "shrunk", within public bounds on its eigenvalues where there are any.
+    whole. By default all that the loss knows of it is used: bounds on its eigenvalues, or that it
+    is isotropic. A value, and `inference` too, leaves that out.
 hessian_prior : tuple (matrix [dim, dim], float), optional
     Public prior of the Hessian in frame coordinates, and the standard deviation of an entry about
-    it. It sharpens the region under strong privacy.
+    it, in place of shrinkage. It sharpens the region under strong privacy where the loss knows
+    little.
 radius : RadiusRule, optional
 gain : GainRule, optional
 inference : InferenceRule, optional

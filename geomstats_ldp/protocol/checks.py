@@ -37,7 +37,10 @@ def check_protocol(protocol):
     check_direction_cycle(protocol.directions, dim)
     check_preconditioner(protocol.preconditioner, dim)
     protocol.inference.check_dimension(dim)
-    check_hessian_bound(protocol.hessian_bound)
+    bound = check_hessian_bound(protocol.hessian_bound)
+    known = protocol.inference.hessian_range
+    if known is not None and known[0] > bound:
+        raise ProtocolError(f"hessian_range must begin under hessian_bound={bound}; got {known}")
     check_count("pairs_per_round", protocol.pairs_per_round)
     if protocol.n_participants is not None:
         check_count("n_participants", protocol.n_participants)

@@ -276,8 +276,13 @@ def check_target_hessian(case):
     known = case.loss.target_hessian(case.geometry, case.region)
     if known is None:
         return
+    require(
+        0 <= known.low <= known.high < np.inf and 0 <= known.nearby_sd < np.inf,
+        f"target_hessian: expected 0 <= low <= high and nearby_sd >= 0, all finite; got {known}",
+    )
     room = 1e-5 * max(1.0, case.hessian_bound)  # finite differences
-    for rows in (slice(None), *(slice(start, None, 3) for start in range(3))):
+    thirds, alone = (slice(start, None, 3) for start in range(3)), range(0, len(case.clipped), 5)
+    for rows in (slice(None), *thirds, *(slice(i, i + 1) for i in alone)):
         target = find_target(case, case.clipped[rows])
         if target is None:
             continue

@@ -187,6 +187,8 @@ def test_general_estimator_is_the_same_as_the_special_ones():
         (PrivateFrechetMean(retraction="projection"), "retraction"),
         (PrivateFrechetMean(hessian="exact"), "hessian"),
         (PrivateFrechetMean(hessian_prior=(np.eye(2), 1.0)), "prior_hessian"),
+        (PrivateFrechetMean(hessian_prior=(np.eye(3),)), "hessian_prior must be a tuple"),
+        (PrivateFrechetMean(hessian_prior=1.0), "hessian_prior must be a tuple"),
         (PrivateVMFLocation(kappa=0), "kappa"),
         (PrivateVMFLocation(initial_point=[0.0, 0.0, 0.0]), "initial_point"),
         (PrivateVMFLocation(epsilon=-1.0), "epsilon"),

@@ -165,13 +165,13 @@ def test_shrinkage_limits():
 
 @pytest.mark.parametrize("dim", [2, 5])
 def test_a_known_range_bounds_the_share_that_is_kept(dim):
-    """Signal over signal plus noise, for eigenvalues spread over the range: the error is less."""
-    rng, low, high, variance = np.random.default_rng(dim), 1.0, 1.6, 0.02
-    signal, noise = (dim - 1) * 0.6**2 / 12, (dim * (dim + 1) / 2 - 1) * variance
+    """Signal over signal plus noise, for data along a geodesic: the error is less."""
+    rng, low, high, variance = np.random.default_rng(dim), 1.0, 1.6, 0.05
+    signal, noise = (1 - 1 / dim) * 0.6**2, (dim * (dim + 1) / 2 - 1) * variance
     errors, kept = [], []
     for _ in range(2000):
         frame = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
-        hessian = (frame * rng.uniform(low, high, size=dim)) @ frame.T
+        hessian = (frame * np.append(low, np.full(dim - 1, high))) @ frame.T
         root = math.sqrt(variance) * rng.normal(size=(dim, dim))
         regression = regression_of(hessian + (root + root.T) / 2, variance, 1.0)
         fits = [shrink_hessian(regression, known) for known in ((low, high), None)]

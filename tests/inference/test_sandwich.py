@@ -285,7 +285,7 @@ def test_a_range_of_the_hessian_holds_the_eigenvalues_and_the_error(pca_protocol
     assert known.guard <= free.guard
     assert (known.hessian_floor_active, known.hessian_bound_active) == (False, False)
     width = bounds[1] - bounds[0]
-    most = (2 * width**2 / 3 + width**2 / 12) * 4 / 3 / np.sum(values**2)
+    most = (2 * width**2 / 3 + width**2 / 2) * 4 / 3 / np.sum(values**2)
     assert known.guard <= 1 + most * (1 + 1e-12)
     if width == 0:
         np.testing.assert_array_equal(known.hessian, 2.0 * np.eye(2))

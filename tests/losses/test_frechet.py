@@ -165,8 +165,9 @@ def test_bounds_at_a_mean_are_those_of_constant_curvature(setting_of):
 
 
 def test_bounds_at_a_mean_need_bounds_on_the_curvature():
-    assert mean_hessian(SimpleNamespace(curvature=(-1.0, math.inf)), 1.0, 2.0) is None
-    assert mean_hessian(SimpleNamespace(curvature=(-math.inf, 0.0)), 1.0, 2.0) is None
+    assert mean_hessian(SimpleNamespace(dim=2, curvature=(-1.0, math.inf)), 1.0, 2.0) is None
+    assert mean_hessian(SimpleNamespace(dim=2, curvature=(-math.inf, 0.0)), 1.0, 2.0) is None
+    assert mean_hessian(SimpleNamespace(dim=1, curvature=(1.0, 1.0)), 1.0, 2.0)[:2] == (1.0, 1.0)
     # at distance pi and more the comparison says nothing
-    assert mean_hessian(SimpleNamespace(curvature=(1.0, 1.0)), 1.0, math.pi).low == 0.0
-    assert mean_hessian(SimpleNamespace(curvature=(1.0, 1.0)), 4.0, 3.0).low == 0.0
+    assert mean_hessian(SimpleNamespace(dim=2, curvature=(1.0, 1.0)), 1.0, math.pi).low == 0.0
+    assert mean_hessian(SimpleNamespace(dim=2, curvature=(1.0, 1.0)), 4.0, 3.0).low == 0.0

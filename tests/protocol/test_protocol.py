@@ -208,11 +208,19 @@ def test_rules_name_what_is_out_of_range(rule, arguments, match):
         rule(*arguments)
 
 
-@pytest.mark.parametrize("bounds", [(-0.1, 1.0), (2.0, 1.0), (0.0, 0.0), (0.0, math.inf), 1.0, ()])
+@pytest.mark.parametrize(
+    "bounds",
+    [(-0.1, 1.0), (2.0, 1.0), (0.0, 0.0), (0.0, math.inf), (1.0,), 1.0, (), "ab", {"low": 1}],
+)
 def test_a_range_of_the_hessian_is_one(bounds):
     with pytest.raises(ProtocolError, match="hessian_range must be"):
         InferenceRule(hessian_range=bounds)
     assert InferenceRule(hessian_range=[1, 2]) == InferenceRule(hessian_range=(1.0, 2.0))
+
+
+def test_a_range_of_the_hessian_begins_under_its_bound(pca_protocol):
+    with pytest.raises(ProtocolError, match=r"hessian_range must begin under hessian_bound=4\.0"):
+        pca_protocol(inference=InferenceRule(hessian_range=(5.0, 6.0)))
 
 
 def test_paper_rule_is_the_form_of_the_paper():

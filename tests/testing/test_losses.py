@@ -57,6 +57,11 @@ class ClaimsTooLittle(Interpreted):
         return TargetHessian(0.0, 0.01)
 
 
+class ClaimsNonsense(Interpreted):
+    def target_hessian(self, geometry, region):
+        return TargetHessian(-1.0, self.norm_bound**2)
+
+
 class ClaimsIsotropy(Interpreted):
     def target_hessian(self, geometry, region):
         return TargetHessian(0.0, self.norm_bound**2, is_isotropic=True)
@@ -123,6 +128,7 @@ BROKEN = {
     UnderstatedHessian: "hessian_bound: expected at most",
     ClaimsTooMuch: "target_hessian.low, eigenvalue of a Hessian: expected at most",
     ClaimsTooLittle: "eigenvalue of a Hessian, target_hessian.high: expected at most",
+    ClaimsNonsense: "target_hessian: expected 0 <= low <= high",
     ClaimsIsotropy: "spread of the eigenvalues, is_isotropic: expected at most",
     NoClipping: "check_score_bound_on_adversarial_data",
     HalvingClip: "clipping clipped data",
