@@ -274,6 +274,13 @@ def test_an_isotropic_hessian_is_the_mean_eigenvalue_and_guarded_for_it_alone(pc
     assert result.guard == pytest.approx(1 + variance / (2 * mean**2) * 4 / 3, rel=1e-12)
 
 
+def test_an_isotropic_hessian_stays_so_under_a_prior(pca_protocol):
+    prior = {"prior_hessian": ((1.0, 0.2), (0.2, 3.0)), "prior_sd": 0.5}
+    pulled = sandwich_under(pca_protocol, InferenceRule(hessian="raw", **prior)).regression.hessian
+    result = sandwich_under(pca_protocol, InferenceRule(hessian="isotropic", **prior))
+    np.testing.assert_allclose(result.hessian, np.trace(pulled) / 2 * np.eye(2), rtol=1e-12)
+
+
 @pytest.mark.parametrize("bounds", [(2.0, 2.0), (1.9, 2.0), (0.001, 3.9)])
 def test_a_range_of_the_hessian_holds_the_eigenvalues_and_the_error(pca_protocol, bounds):
     free = sandwich_under(pca_protocol, InferenceRule(guard=1.0, guard_cap=100.0))

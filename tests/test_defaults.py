@@ -1,0 +1,85 @@
+"""Radius and gain from public numbers: what the rules trade off, by formulas of their own."""
+
+import math
+
+import numpy as np
+import pytest
+from geomstats.geometry.euclidean import Euclidean
+from scipy.optimize import minimize_scalar
+
+from geomstats_ldp import PrivateFrechetMean
+from geomstats_ldp.defaults import default_gain, default_radius
+from geomstats_ldp.mechanisms import make_mechanism
+
+
+def gaussian(epsilon=2.0, bound=1.5, dim=3):
+    return make_mechanism("gaussian", epsilon=epsilon, delta=1e-6, dim=dim, bound=bound)
+
+
+@pytest.mark.parametrize("epsilon", [8.0, 1.0])
+def test_the_radius_balances_bias_and_noise_of_the_hessian(epsilon):
+    """At 5000 participants: (h / l)^4 against Sigma d / (n h^2 H^2)."""
+    mechanism, hessian, length = gaussian(epsilon), 0.8, 2.0
+    sigma = mechanism.noise_variance + 1.5**2 / 4
+
+    def error(log_h):
+        h = math.exp(log_h)
+        return (h / length) ** 4 + sigma * 3 / (5000 * h**2 * hessian**2)
+
+    best = math.exp(minimize_scalar(error, bracket=(-3.0, 1.0)).x)
+    rule = default_radius(mechanism, 4.0, length, 100.0, 5000, hessian)
+    assert rule.maximum == pytest.approx(best, rel=1e-5)
+    assert rule.exponent == 0.0
+    many = default_radius(mechanism, 4.0, length, 100.0, 320_000, hessian)
+    assert many.maximum == pytest.approx(best * 64**-0.27, rel=1e-5)
+    assert default_radius(mechanism, 4.0, length, 0.1, 5000, hessian).maximum == 0.1
+
+
+def test_an_open_end_has_the_same_radius_at_the_reference():
+    mechanism = gaussian()
+    fixed = default_radius(mechanism, 4.0, 1.0, 10.0, 5000).maximum
+    rule = default_radius(mechanism, 4.0, 1.0, 10.0)
+    cycles = 5000 / (4 * 3)  # of 2 d pairs
+    assert rule.scale * cycles**-rule.exponent == pytest.approx(fixed, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.4])
+def test_queries_stay_close_where_the_loss_bends(scale):
+    """b h^2 / length is at most half a small standard error, b = 0.3."""
+    mechanism = gaussian(8.0)
+    free = default_radius(mechanism, 1.0, scale, 10.0, 5000)
+    held = default_radius(mechanism, 1.0, scale, 10.0, 5000, None, scale)
+    error = math.sqrt((mechanism.noise_variance + 0.02 * 1.5**2) / 5000) / 0.5
+    assert held.maximum == pytest.approx(math.sqrt(0.5 * error * scale / 0.3), rel=1e-12)
+    assert held.maximum < free.maximum
+
+
+@pytest.mark.parametrize("epsilon", [8.0, 1.0])
+@pytest.mark.parametrize("answers", [2, 20])
+def test_the_first_step_neither_overshoots_nor_leaves_the_region(epsilon, answers):
+    mechanism, bound = gaussian(epsilon), 4.0
+    rule = default_gain(mechanism, bound, 1.0, 0.6, np.eye(3), 8000, answers // 2)
+    first = answers * rule.constant * (answers + rule.offset) ** -rule.exponent
+    assert first * bound <= 1 + 1e-12
+    assert first * math.sqrt(mechanism.noise_variance * 3 / answers) <= 0.6 * (1 + 1e-12)
+    assert rule.step_cap == 0.6
+
+
+@pytest.mark.slow  # 300 runs
+def test_outliers_on_one_side_do_not_shift_a_robust_centre():
+    """A fifth of the data six scales away; queries as far out as usual covered with 0.67."""
+    rng = np.random.default_rng(5)
+    population = np.where(rng.random((20_000, 1)) < 0.2, [[1.8, 0.0]], [[0.1, 0.1]])
+    population = population + 0.1 * rng.normal(size=population.shape)
+    target = np.zeros(2)
+    for _ in range(500):  # the population's centre, by descent on the pseudo-Huber loss
+        away = population - target
+        target += np.mean(away / np.sqrt(1 + np.sum(away**2, axis=1, keepdims=True) / 0.09), axis=0)
+    covered = 0
+    for seed in range(300):
+        mean = PrivateFrechetMean(
+            Euclidean(2), "pseudo_huber", 0.3, 2.0, epsilon=8.0, random_state=seed
+        )
+        sample = population[np.random.default_rng(seed).integers(20_000, size=8000)]
+        covered += mean.fit(sample).confidence_region(0.95).contains(target)
+    assert covered / 300 > 0.95 - 4 * math.sqrt(0.95 * 0.05 / 300)
