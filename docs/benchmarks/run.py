@@ -27,6 +27,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.learning.incremental_frechet_mean import IncrementalFrechetMean
 from joblib import cpu_count, parallel_config
 from sklearn.decomposition import IncrementalPCA
+from threadpoolctl import threadpool_limits
 
 from geomstats_ldp import PrivatePCA
 from geomstats_ldp.emulation import emulate
@@ -268,4 +269,6 @@ def memory_tables(quick):
 
 
 if __name__ == "__main__":
-    main()
+    # Waiting threads of the linear algebra spin, and would be counted with the one that works.
+    with threadpool_limits(limits=1):
+        main()
