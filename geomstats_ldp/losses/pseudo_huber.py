@@ -84,11 +84,6 @@ class PseudoHuberLoss(RadialLoss):
         """Plain record, for JSON."""
         return super().to_spec() | {"scale": self.scale}
 
-    @property
-    def bending_length(self):
-        """The scale: farther out the score stops growing."""
-        return self.scale
-
     def twin(self):
         """Select the compiled score."""
         return PseudoHuberTwin(self.scale)

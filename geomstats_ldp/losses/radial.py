@@ -184,6 +184,14 @@ class RadialLoss(Loss):
         largest = self.largest_distance(geometry, query_region)
         return float(largest * self.psi_prime(largest**2 / 2))
 
+    @property
+    def bending_length(self):
+        r"""Square root of :math:`\psi'(0) / |\psi''(0)|`, the scale of a pseudo-Huber loss."""
+        start = np.zeros(1)
+        with np.errstate(all="ignore"):
+            slope, bend = self.psi_prime(start).item(), abs(self.psi_second(start).item())
+        return math.sqrt(slope / bend) if 0 < bend < math.inf else math.inf
+
     def largest_spread(self, geometry, region):
         """Bounds on the distances between the target and the clipped data.
 

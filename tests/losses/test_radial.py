@@ -1,5 +1,6 @@
 """What squared, pseudo-Huber and transformed Fréchet losses share, on every space."""
 
+import math
 import pickle
 
 import numpy as np
@@ -13,6 +14,7 @@ from geomstats_ldp.losses import (
     PseudoHuberLoss,
     TransformedFrechetLoss,
     loss_from_spec,
+    register_transform,
 )
 
 MAKERS = {
@@ -178,3 +180,17 @@ def test_records_and_pickles_read_back(setting, loss):
     names = {cls.__name__: cls for cls in (FrechetLoss, PseudoHuberLoss, TransformedFrechetLoss)}
     assert eval(repr(loss), names) == loss
     assert loss_from_spec(loss.to_spec() | {"data_radius": 0.6}) != loss
+
+
+def test_the_bending_length_is_where_the_slope_changes_by_its_own_size(loss):
+    """psi'(0) / |psi''(0)| is rho^2 for the pseudo-Huber loss and 1 for log(1 + t)."""
+    expected = {"frechet": math.inf, "pseudo_huber": 0.4, "transformed_frechet": 1.0}
+    assert loss.bending_length == pytest.approx(expected[loss.name], rel=1e-12)
+
+
+@pytest.mark.parametrize("start", [math.nan, -math.inf])
+def test_a_transform_that_is_not_smooth_has_no_bending_length(start, monkeypatch):
+    monkeypatch.setattr("geomstats_ldp.losses.transformed_frechet._TRANSFORMS", {})
+    register_transform("rough", lambda t: t, np.ones_like, lambda t: np.full(np.shape(t), start))
+    loss = TransformedFrechetLoss(center=[0.0], data_radius=1.0, transform="rough")
+    assert loss.bending_length == math.inf
