@@ -19,7 +19,7 @@ _GAIN_EXPONENT = 0.6
 _LARGEST_STEP = 0.75
 
 #: Largest mean square distance of the late iterates that noise may cause, relative to length^2.
-_LARGEST_SPREAD = 0.03
+_LARGEST_SPREAD = 0.01
 
 #: Least C n^(1 - a) p H of a run.
 _FEWEST_MIXINGS = 8.0
