@@ -19,7 +19,11 @@ _GAIN_EXPONENT = 0.6
 _LARGEST_STEP = 0.75
 
 #: Largest mean square distance of the late iterates that noise may cause, relative to length^2.
-_LARGEST_SPREAD = 0.01
+_LARGEST_SPREAD = 0.03
+
+#: The same where the Hessian is known not to be small: a smaller gain then averages well, and
+#: targets close to the edge of the region are covered.
+_LARGEST_SPREAD_KNOWN = 0.01
 
 #: Least C n^(1 - a) p H of a run.
 _FEWEST_MIXINGS = 8.0
@@ -98,10 +102,11 @@ def default_gain(
     rule : GainRule
     """
     largest = float(np.linalg.eigvalsh(preconditioner)[-1])
+    largest_spread = _LARGEST_SPREAD if hessian is None else _LARGEST_SPREAD_KNOWN
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
     planned = _REFERENCE_PARTICIPANTS if n_participants is None else n_participants
     spread = mechanism.dim * largest * _typical_score_variance(mechanism) / (2 * hessian)
-    allowed = _LARGEST_SPREAD * length**2 * planned**_GAIN_EXPONENT / spread
+    allowed = largest_spread * length**2 * planned**_GAIN_EXPONENT / spread
     smallest = _FEWEST_MIXINGS * planned ** (_GAIN_EXPONENT - 1) / (hessian * largest)
     constant = min(max(allowed, smallest), 2 / (hessian * largest))
     step_cap = min(region_radius, _LARGEST_STEP)
