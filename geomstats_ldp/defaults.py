@@ -40,15 +40,15 @@ _TYPICAL_SCORE_VARIANCE = 0.25
 _BIAS = 1.0
 _LARGEST_RADIUS = 0.4
 
+#: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
+#: score bound grows with their reach.
+_LARGEST_RADIUS_KNOWN = 0.2
+
 #: Where the loss bends by itself, queries at distance h move the target by up to b h^2 / length.
 #: That is kept under a share of a small standard error: of scores with this variance over G^2.
 _SKEW = 0.3
 _LARGEST_SHIFT = 0.5
 _SMALL_SCORE_VARIANCE = 0.02
-
-#: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
-#: score bound grows with their reach.
-_LARGEST_RADIUS_KNOWN = 0.2
 
 
 def largest_radius(length, is_hessian_known=False):

@@ -65,16 +65,6 @@ def dist(geometry, point_a, point_b):
     return geometry.dist(point_a, point_b)
 
 
-def is_near(geometry, point_a, point_b, distance):
-    """Whether a quick look tells that two points are no farther apart than a distance."""
-    return False
-
-
-@register_jitable
-def _is_near(geometry, point_a, point_b, distance):
-    return False
-
-
 def dim(geometry):
     """Number of frame coordinates; compiled, a constant wherever loops over it are short."""
     return geometry.dim
@@ -141,6 +131,19 @@ def _interpolate(geometry, start, end, weight, vector, out):
 def interpolate(geometry, start, end, weight, vector, out):
     """Point at a fraction `weight` of the geodesic from `start` to `end`; `vector` is scratch."""
     _interpolate(geometry, start, end, weight, vector, out)
+
+
+@register_jitable
+def _is_near(geometry, point_a, point_b, distance):
+    return False
+
+
+def is_near(geometry, point_a, point_b, distance):
+    """Whether a quick look tells that two points are no farther apart than a distance.
+
+    There is none unless a space knows one; `dist` decides.
+    """
+    return _is_near(geometry, point_a, point_b, distance)
 
 
 for _operation, _composed in (

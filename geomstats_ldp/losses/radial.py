@@ -169,8 +169,7 @@ class RadialLoss(Loss):
         ProtocolError
             If it reaches the injectivity radius of the space.
         """
-        between = float(geometry.dist(query_region.center, self.center))
-        largest = between + float(query_region.radius) + self.data_radius
+        largest = self._reach(geometry, query_region) + float(query_region.radius)
         if not largest < geometry.guard.injectivity_radius - CUT_MARGIN:
             raise ProtocolError(
                 "data_radius plus the reach of the queries must stay under the injectivity radius "
@@ -203,8 +202,12 @@ class RadialLoss(Loss):
         largest : float
             Bound on every distance.
         """
-        reach = float(geometry.dist(region.center, self.center)) + self.data_radius
+        reach = self._reach(geometry, region)
         return reach**2, reach + float(region.radius)
+
+    def _reach(self, geometry, region):
+        """Largest distance of a clipped datum from the centre of a region."""
+        return float(geometry.dist(region.center, self.center)) + self.data_radius
 
     def to_spec(self):
         """Plain record, for JSON."""

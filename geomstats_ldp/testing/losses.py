@@ -262,7 +262,7 @@ def check_hessian_bound(case):
     """No law of the data has a Hessian above the bound: one datum, and means of several."""
     scale = max(1.0, case.hessian_bound)
     for point in case.queries:
-        hessians = _hessians(case, point)
+        hessians = _hessians(case, point, case.clipped)
         asymmetry = np.abs(hessians - np.swapaxes(hessians, 1, 2))
         require_at_most(asymmetry, 1e-5 * scale, "asymmetry of the Hessian")
         means = [hessians[start::3].mean(axis=0, keepdims=True) for start in range(3)]
@@ -283,25 +283,27 @@ def check_target_hessian(case):
     room = 1e-5 * max(1.0, case.hessian_bound)  # finite differences
     thirds, alone = (slice(start, None, 3) for start in range(3)), range(0, len(case.clipped), 5)
     for rows in (slice(None), *thirds, *(slice(i, i + 1) for i in alone)):
-        target = find_target(case, case.clipped[rows])
+        data = case.clipped[rows]
+        target = find_target(case, data)
         if target is None:
             continue
-        values = np.linalg.eigvalsh(_hessians(case, target)[rows].mean(axis=0))
+        values = np.linalg.eigvalsh(_hessians(case, target, data).mean(axis=0))
         require_at_most(values, known.high + room, "eigenvalue of a Hessian, target_hessian.high")
         require_at_most(known.low, values[0] + room, "target_hessian.low, eigenvalue of a Hessian")
         if known.is_isotropic:
             require_at_most(np.ptp(values), room, "spread of the eigenvalues, is_isotropic")
 
 
-def _hessians(case, point):
+def _hessians(case, point, data):
     """Hessian of each clipped datum in frame coordinates, shape [n, dim, dim]."""
-    return derivatives_along_frame(case.geometry, point, partial(_transported_scores, case, point))
+    scores = partial(_transported_scores, case, data, point)
+    return derivatives_along_frame(case.geometry, point, scores)
 
 
-def _transported_scores(case, point, end):
+def _transported_scores(case, data, point, end):
     """Frame coordinates at `point` of the scores at `end`."""
     geometry = case.geometry
-    return geometry.lower(geometry.transport(case.score(end, case.clipped), end, point), point)
+    return geometry.lower(geometry.transport(case.score(end, data), end, point), point)
 
 
 def check_record(case):
