@@ -71,6 +71,11 @@ def _log_normaliser(epsilon, log_probability):
     return float(np.logaddexp(0.0, _log_expm1(epsilon) + log_probability))
 
 
+def _log_outside(log_probability, log_normaliser):
+    """Return log(1 - p) = log(1 - q) - log(1 + (e^eps - 1) q)."""
+    return math.log(-math.expm1(log_probability)) - log_normaliser
+
+
 class PrivUnitTwin(NamedTuple):
     """What the compiled kernel needs; ``mean_cosine`` is m = E t."""
 
@@ -158,7 +163,7 @@ class PrivUnit(Mechanism):
         """Log of 1 - p, the probability of what lies outside the optimal cap."""
         _, log_depth = _log_threshold_and_depth(optimal_logit(epsilon, dim))
         log_probability = log_cap_probability(log_depth, dim)
-        return math.log(-math.expm1(log_probability)) - _log_normaliser(epsilon, log_probability)
+        return _log_outside(log_probability, _log_normaliser(epsilon, log_probability))
 
     def _set_cap(self, logit):
         """Store the cap."""
@@ -168,7 +173,8 @@ class PrivUnit(Mechanism):
         self._set(
             threshold=float(expit(logit)),
             depth=math.exp(log_depth),
-            cap_probability=math.exp(self.epsilon + log_probability - log_normaliser),
+            # by the complement, whose digits decide on the realised epsilon
+            cap_probability=-math.expm1(_log_outside(log_probability, log_normaliser)),
             _log_normaliser=log_normaliser,
         )
 
