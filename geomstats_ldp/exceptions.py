@@ -37,6 +37,14 @@ class InvalidMessageError(MessageError):
     """The message is not a finite tangent vector in the support of the mechanism."""
 
 
+class AlreadyAnsweredError(LDPError, RuntimeError):
+    """The person has answered; a second answer would spend their privacy again."""
+
+
+class DatumError(LDPError, ValueError):
+    """A datum cannot be used as it is; the text does not hold it."""
+
+
 class PlotError(LDPError, ValueError):
     """There is no such picture of this region, or not on these Axes."""
 

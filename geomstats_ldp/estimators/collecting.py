@@ -248,7 +248,7 @@ class Collecting:
         return self.server_.queries()
 
     def participant(self):
-        """Client code for one participant's own device; it pickles.
+        """Client code for one participant's own device, who answers once; it pickles.
 
         Returns
         -------
@@ -263,7 +263,11 @@ class Collecting:
         """
         self._require_started()
         notices.warn_if_seeded(self.random_state, stacklevel=3)
-        return Participant(self.protocol_, random_state=self.random_state)
+        return Participant(
+            self.protocol_,
+            fingerprint=self.protocol_.fingerprint,
+            random_state=self.random_state,
+        )
 
     # ---------------------------------------------------------------- checkpoints
 

@@ -200,7 +200,16 @@ class Server:
             raise DuplicateMessageError(
                 f"query {message.index} of round {self.round} has been answered already"
             )
-        return self._check_vector(message.tangent_vec, self._query(message.index, size).point)
+        return self._vector(message, self._query(message.index, size).point)
+
+    def _vector(self, message, point):
+        """What a message stands for; a candidate gives it exactly, a simulated one is checked."""
+        if message.candidate is None:
+            return self._check_vector(message.tangent_vec, point)
+        try:
+            return self.protocol.tangent_vec(message, point)
+        except (TypeError, ValueError) as error:
+            raise InvalidMessageError(f"{error}") from error
 
     def _check_vector(self, vector, point):
         geometry = self.protocol.geometry
