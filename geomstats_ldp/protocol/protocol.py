@@ -304,7 +304,7 @@ def make_protocol(
     center = region.center
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
     center = geometry.check_point(center, "center of the region")
-    loss.check_space(geometry.guard)
+    loss.check_space(geometry)
     check_region(geometry, region, radius.maximum)
     query_region = region_of_queries(geometry, region, radius.maximum)
     bound = loss.score_bound(geometry, query_region)
