@@ -121,13 +121,20 @@ class Participant:
         DatumError
             Naming what is wrong, without the datum.
         """
+        reason = self._complaint(datum)
+        if reason is not None:
+            raise DatumError(reason)
+
+    def _complaint(self, datum):
+        """What is wrong with a datum, or None; raised elsewhere, so that no error is chained."""
         shape = self._loss.data_shape(self.protocol.geometry)
         try:
             checked = self._loss.check_data(self.protocol.geometry, datum)
+        except ValueError as error:  # the texts of losses leave the datum out
+            return str(error)
         except Exception as error:
-            raise DatumError(f"{error}") from None
-        if checked.shape != shape:
-            raise DatumError(f"datum must have shape {shape}; got {checked.shape}")
+            return f"datum must be an array of shape {shape}; reading it fails ({type(error).__name__})"
+        return None if checked.shape == shape else f"datum must have shape {shape}"
 
     def respond(self, query, datum):
         """Release the randomised score of one datum at a public query.

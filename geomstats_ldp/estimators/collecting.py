@@ -316,11 +316,17 @@ class Collecting:
 
     def _check_rows(self, X, reset=True, dtype=np.float64):
         options = {"dtype": dtype, "allow_nd": True}
-        if not reset:
-            return validate_data(self, X, reset=False, **options)
-        return check_array(
-            X, estimator=self, input_name="X", ensure_min_features=self._min_features, **options
-        )
+        try:
+            if not reset:
+                return validate_data(self, X, reset=False, **options)
+            return check_array(
+                X, estimator=self, input_name="X", ensure_min_features=self._min_features, **options
+            )
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+        # The text of numpy quotes the value, which is somebody's datum.
+        raise ValueError("X must be an array of real numbers; it contains something else")
 
     def _new_server(self, protocol):
         return Server(protocol, self._engine_for(protocol), keep_messages=self.keep_transcript)
