@@ -60,7 +60,7 @@ def test_of_the_package_itself():
     followed = set(_compiled_sources(ROOT))
     kernels = {"emulation.py", "participant.py", "schedules.py", "twins.py"}
     kernels |= {"server/recursion.py", "server/regression.py", "geometry/dispatch.py"}
-    kernels |= {"geometry/spaces/lorentz.py", "geometry/spaces/sphere.py", "losses/radial.py"}
+    kernels |= {"geometry/spaces/hyperbolic.py", "geometry/spaces/sphere.py", "losses/radial.py"}
     kernels |= {"mechanisms/privunit.py", "losses/pca.py"}
     assert kernels <= followed
     apart = ("estimators", "inference", "replication", "datasets", "cli", "plotting")

@@ -107,9 +107,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         region = self._make_region(geometry)
         check_region(geometry, region, 0.0)
         loss = self._make_loss(space, geometry.reference)
-        loss.check_space(geometry.guard)
+        loss.check_space(geometry)
         planned = self.n_participants if self.n_participants is not None else n_participants
-        length = bending_length(geometry.guard, region, loss)
+        length = bending_length(geometry, region, loss)
         radius = self.radius or self._default_radius(geometry, region, loss, length, planned)
         query_region = region_of_queries(geometry, region, radius.maximum)
         self._check_query_region(query_region)
@@ -216,9 +216,9 @@ def _known_hessian(known, dim):
     return rules | ({"hessian": "isotropic"} if known.is_isotropic else {})
 
 
-def bending_length(guard, region, loss):
+def bending_length(geometry, region, loss):
     """Scale over which scores bend: that of the region, of curvature or of the loss."""
-    largest = max(abs(bound) for bound in guard.curvature)
+    largest = max(abs(bound) for bound in geometry.curvature)
     # Where no bound is known, curvature of order one is the natural scale.
     curvature = (1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0) if largest else math.inf
     return min(region.in_radius, curvature, loss.bending_length)

@@ -13,7 +13,7 @@ from geomstats_ldp.geometry import (
     LogBox,
     SpectralBand,
     UserCoordinates,
-    guard_space,
+    origin_of,
 )
 from geomstats_ldp.losses import check_registered, loss_from_spec
 
@@ -42,7 +42,7 @@ class LocationEstimator(BasePrivateEstimator):
         if self.initial_point is None:
             if self.region is not None:
                 return self._inner_region(space.dim).center
-            return guard_space(space).origin()
+            return origin_of(space)
         point = np.array(self.initial_point, dtype=float)
         shape = self._user_space(space.dim).shape
         if point.shape != tuple(shape):

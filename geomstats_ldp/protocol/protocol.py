@@ -19,6 +19,7 @@ from geomstats_ldp.protocol.checks import (
     check_preconditioner,
     check_protocol,
 )
+from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
 from geomstats_ldp.serialization import (
@@ -175,6 +176,7 @@ class Protocol:
             record = decode(parse_json(text, LONG_TEXT))
             if record.pop("format") != _FORMAT:
                 raise ValueError("unknown format")
+            check_limits(record)
             for name in ("reference", "basis", "initial_point", "directions", "preconditioner"):
                 record[name] = nested_tuple(number_array(record[name]))
             record["radius"] = RadiusRule(**record["radius"])
@@ -275,7 +277,7 @@ def make_protocol(
     center = region.center
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
     center = geometry.check_point(center, "center of the region")
-    loss.check_space(geometry.guard)
+    loss.check_space(geometry)
     check_region(geometry, region, radius.maximum)
     query_region = region_of_queries(geometry, region, radius.maximum)
     bound = loss.score_bound(geometry, query_region)

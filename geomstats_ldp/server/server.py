@@ -248,11 +248,9 @@ class Server:
             if extend and self.round_size() == 0:
                 self.protocol, self._kept = replace(self.protocol, n_participants=None), None
             vectors = self._check_batch(vectors)
-            self.state = copy_state(self.state)
             position = 0
             while self.round_size() > 0 and position < len(vectors):
                 position += self._replay_step(vectors[position:])
-            check_finite(self.state)
         except BaseException:
             self.protocol, self.state, self.pending, self._kept = before
             self._round_is_open = False
@@ -281,15 +279,7 @@ class Server:
         n_full = self._full_rounds(len(vectors))
         if not self.pending and size == full and n_full > 0:
             used = n_full * full
-            self._round_is_open = False
-            self.engine.replay_rounds(
-                self.engine.geometry,
-                self.protocol.working_region,
-                self.protocol.schedule,
-                self.state,
-                self.scratch,
-                vectors[:used],
-            )
+            self._bring_forward(self.engine.replay_rounds, vectors[:used])
             self._keep(vectors[:used].copy())
             return used
         self._open(size)
@@ -307,22 +297,21 @@ class Server:
         return left // full
 
     def _advance(self, vectors):
-        """Close the open round on a copy of the state, so that a failure changes nothing."""
-        state = copy_state(self.state)
-        common = (
-            self.engine.geometry,
-            self.protocol.working_region,
-            self.protocol.schedule,
-            state,
-            self.scratch,
-        )
+        """Close the open round."""
         if len(vectors) == 1:
-            self.engine.close_single(*common, vectors[0])
+            self._bring_forward(self.engine.close_single, vectors[0])
         else:
-            self.engine.close_round(*common, vectors, len(vectors) // 2)
+            self._bring_forward(self.engine.close_round, vectors, len(vectors) // 2)
+        self._keep(vectors)
+
+    def _bring_forward(self, function, *answers):
+        """Run the recursion on a copy: a failure changes nothing, and readers see whole states."""
+        state = copy_state(self.state)
+        protocol, geometry = self.protocol, self.engine.geometry
+        region, schedule = protocol.working_region, protocol.schedule
+        function(geometry, region, schedule, state, self.scratch, *answers)
         check_finite(state)
         self.state = state
-        self._keep(vectors)
         self._round_is_open = False
 
     def _keep(self, messages):

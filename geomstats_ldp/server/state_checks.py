@@ -89,9 +89,9 @@ def _check_points(protocol, state):
     points = {"iterate": state.iterate}
     geometry.check_point(state.average, "average", rtol=_ROUNDING)
     # The average of points of a ball lies in it only if the ball is convex.
-    curvature = max(geometry.guard.curvature[1], 0.0)
+    curvature = max(geometry.curvature[1], 0.0)
     diameter = 2.0 * region.radius
-    if diameter < geometry.guard.injectivity_radius and diameter * math.sqrt(curvature) < math.pi:
+    if diameter < geometry.injectivity_radius and diameter * math.sqrt(curvature) < math.pi:
         points["average"] = state.average
     for name, point in points.items():
         geometry.check_point(point, name, rtol=_ROUNDING)

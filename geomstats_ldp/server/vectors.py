@@ -52,7 +52,7 @@ def check_vector(protocol, vector, point):
             f"{size:.3g} is normal"
         )
     randomiser = protocol.randomiser
-    coords = geometry.lower(vector, point)
+    coords = geometry.coordinates(vector, point)
     if not randomiser.in_support(coords, _ROUNDING):
         raise InvalidMessageError(
             f"tangent_vec must lie in the support of the mechanism {randomiser!r}, of radius "

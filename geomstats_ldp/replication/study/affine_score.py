@@ -55,11 +55,11 @@ class AffineScoreLoss(RadialLoss):
     def hessian_bound(self, geometry, query_region):
         """Half the bound of the squared distance."""
         largest = self.largest_distance(geometry, query_region)
-        return float(_SLOPE * hessian_comparison(geometry.guard, largest))
+        return float(_SLOPE * hessian_comparison(geometry, largest))
 
     def target_hessian(self, geometry, region):
         """Half the bounds of the squared distance; one half of the identity on flat spaces."""
-        known = mean_hessian(geometry.guard, *self.largest_spread(geometry, region))
+        known = mean_hessian(geometry, *self.largest_spread(geometry, region))
         return known and TargetHessian(_SLOPE * known.low, _SLOPE * known.high)
 
     def twin(self):

@@ -19,7 +19,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric, SPDMatrices
 
 from geomstats_ldp.geometry import Geometry, geodesic_ball, log_box, spherical_cap, unit_vector
-from geomstats_ldp.geometry.spaces.lorentz import on_sheet
+from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 from geomstats_ldp.losses import FrechetLoss, Loss, PCALoss, PseudoHuberLoss, VonMisesFisherLoss
 from geomstats_ldp.protocol import RadiusRule
 from geomstats_ldp.replication.study.affine_score import AffineScoreLoss

@@ -18,7 +18,7 @@ def population_hessian(design):
         for coords in (step, -step):
             point = geometry.exp(geometry.lift(coords, target), target)
             score = np.tensordot(design.law.probabilities, _scores(design, point), axes=1)
-            sides.append(geometry.lower(geometry.transport(score, point, target), target))
+            sides.append(geometry.coordinates(geometry.transport(score, point, target), target))
         columns.append((sides[0] - sides[1]) / (2 * _STEP))
     return np.stack(columns, axis=-1)
 
@@ -26,7 +26,7 @@ def population_hessian(design):
 def population_covariance(design, randomiser):
     """Covariance of one released score at the target, shape [dim, dim]."""
     geometry = design.geometry
-    coords = geometry.lower(_scores(design, design.target), design.target)
+    coords = geometry.coordinates(_scores(design, design.target), design.target)
     total = np.zeros((geometry.dim, geometry.dim))
     for probability, score in zip(design.law.probabilities, coords):
         total += probability * (np.outer(score, score) + randomiser.noise_covariance(score))

@@ -1,4 +1,10 @@
-"""Results of a study on disk: one file a cell, whole or not there, and checked when read."""
+"""Results of a study on disk: one file a cell, whole or not there, and checked when read.
+
+``joblib.Memory`` is not used: it keeps pickles, of which it returns one with a changed digit
+without a word, and it writes where the worker runs, which on a cluster may be another disk. A
+folder of its results could neither be refused for its settings nor list the cells of earlier
+commands, which the tables need.
+"""
 
 from __future__ import annotations
 

@@ -65,4 +65,4 @@ def test_a_space_without_closed_forms_runs_on_geomstats():
         assert fitted.engine_ == "geomstats"
         region = fitted.confidence_region()
         assert region.contains(fitted.estimate_)
-        assert fitted.protocol.geometry.guard.is_on(fitted.estimate_, 1e-8)
+        assert fitted.protocol.geometry.is_on(fitted.estimate_, 1e-8)

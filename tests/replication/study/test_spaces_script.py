@@ -22,7 +22,7 @@ def test_the_target_is_the_mean_of_the_law(script, name):
     protocol = script.make_mean(name, script.SETTINGS[0]).start().protocol_
     geometry = protocol.geometry
     target, law = script.make_law(geometry)
-    logs = geometry.lower(geometry.log(law.support, target), target)
+    logs = geometry.coordinates(geometry.log(law.support, target), target)
     np.testing.assert_allclose(law.probabilities @ logs, 0.0, atol=1e-9)
     assert geometry.dist(target, geometry.reference) == pytest.approx(0.3, rel=1e-9)
     assert np.max(geometry.dist(law.support, geometry.reference)) < 1.0  # none is clipped
