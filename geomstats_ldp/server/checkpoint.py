@@ -12,6 +12,7 @@ from geomstats_ldp.files import write_atomically
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 from geomstats_ldp.serialization import LONG_TEXT
+from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import RegressionSums, State, initial_state
 from geomstats_ldp.server.state_checks import check_state
 
@@ -109,7 +110,7 @@ def load_checkpoint(source):
     """
     with open_arrays(source, "a saved server", MessageError) as file:
         protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
-        engine = file.read_text("engine", 20)
+        engine = make_engine(file.read_text("engine", 20), protocol.geometry).name
         answers, largest = 2 * protocol.pairs_per_round, LARGEST_ENTRY
         specs = [
             _VERSION,
