@@ -60,12 +60,14 @@ def test_of_the_package_itself():
     followed = set(_compiled_sources(ROOT))
     kernels = {"emulation.py", "participant.py", "schedules.py", "twins.py"}
     kernels |= {"server/recursion.py", "server/regression.py", "geometry/dispatch.py"}
-    kernels |= {"geometry/spaces/lorentz.py", "geometry/spaces/sphere.py", "losses/radial.py"}
+    kernels |= {"geometry/spaces/hyperbolic.py", "geometry/spaces/sphere.py", "losses/radial.py"}
     kernels |= {"mechanisms/privunit.py", "losses/pca.py"}
     assert kernels <= followed
-    apart = ("estimators", "inference", "studies", "datasets", "cli", "plotting")
-    found = [name for name in followed if name.startswith(apart)]
-    assert found == ["studies/affine_score.py"]  # a loss of its own; the rest of a study is apart
+    apart = ("estimators", "inference", "replication", "datasets", "cli", "plotting")
+    found = {name for name in followed if name.startswith(apart)}
+    # The alternatives to pairs and one loss are compiled; the rest of the replication is apart.
+    kernels = ("baselines/emulation", "baselines/recursion", "study/affine_score")
+    assert found == {f"replication/{name}.py" for name in kernels}
 
 
 @pytest.mark.slow  # compiles twice

@@ -1,6 +1,8 @@
 """Who may import whom: what handles messages never reaches what handles data."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,7 +68,7 @@ def under(*packages):
     )
 
 
-SEES_DATA = ("losses", "participant", "emulation", "estimators", "baselines")
+SEES_DATA = ("losses", "participant", "emulation", "estimators")
 
 
 @pytest.mark.parametrize("module", under("server", "protocol", "inference"))
@@ -76,9 +78,29 @@ def test_what_handles_messages_never_reaches_data(module):
 
 @pytest.mark.parametrize("module", ["gains", "recursion", "regression"])
 def test_baselines_keep_their_public_side_apart(module):
-    assert not reach(f"{PACKAGE}.baselines.{module}") & set(
-        under("losses", "participant", "emulation", "estimators", "datasets", "baselines.emulation")
+    assert not reach(f"{PACKAGE}.replication.baselines.{module}") & set(
+        under(*SEES_DATA, "datasets", "replication.baselines.emulation")
     )
+
+
+def test_nothing_but_the_command_line_imports_the_replication():
+    wing = set(under("replication"))
+    assert {name for name in set(MODULES) - wing if imports_of(name) & wing} == {f"{PACKAGE}.cli"}
+    assert f"{PACKAGE}.cli" in reach(f"{PACKAGE}.__main__")
+
+
+def loaded_by(module):
+    """Modules that a new process has loaded after importing one."""
+    command = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_the_replication_is_imported_only_when_a_command_runs():
+    loaded = loaded_by("geomstats_ldp.cli")
+    assert f"{PACKAGE}.estimators" in loaded and not loaded & set(under("replication"))
 
 
 @pytest.mark.parametrize("module", under("inference"))
@@ -112,13 +134,28 @@ def test_the_walk_finds_what_is_there():
     assert len(under("server", "protocol", "inference")) >= 10
 
 
-def test_geomstats_is_imported_only_where_spaces_are_handled():
-    """The one door: no module outside `geometry`, except those that build a space, names it."""
-    allowed = set(under("geometry", "estimators", "datasets", "studies", "baselines"))
+def modules_that_import(library):
+    """Modules of the package that name a library in an import, functions included."""
+    found = set()
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text())):
             modules = [alias.name for alias in getattr(node, "names", [])]
             modules += [getattr(node, "module", None) or ""]
             is_import = isinstance(node, (ast.Import, ast.ImportFrom))
-            if is_import and any(m.split(".")[0] == "geomstats" for m in modules):
-                assert name in allowed, f"{name} imports geomstats"
+            if is_import and any(m.split(".")[0] == library for m in modules):
+                found.add(name)
+    return found
+
+
+def test_geomstats_is_imported_only_where_spaces_are_handled():
+    """The one door: no module outside `geometry`, except those that build a space, names it."""
+    allowed = set(under("geometry", "estimators", "datasets", "replication"))
+    assert modules_that_import("geomstats") <= allowed
+
+
+def test_only_the_study_works_with_data_frames():
+    assert modules_that_import("pandas") <= set(under("replication.study"))
+
+
+def test_estimating_does_not_wait_for_the_library_of_pictures():
+    assert "matplotlib" not in loaded_by("geomstats_ldp")

@@ -234,12 +234,14 @@ def test_any_two_data_have_messages_of_nearly_equal_density(pca_protocol, mechan
         open_protocol = pca_protocol(dim, epsilon=math.inf)
         open_query = changed(query, fingerprint=open_protocol.fingerprint)
         scores = [
-            open_protocol.geometry.lower(
+            open_protocol.geometry.coordinates(
                 Participant(open_protocol).respond(open_query, datum).tangent_vec, query.point
             )
             for datum in data
         ]
-    released = np.array([protocol.geometry.lower(m.tangent_vec, query.point) for m in messages])
+    released = np.array(
+        [protocol.geometry.coordinates(m.tangent_vec, query.point) for m in messages]
+    )
     densities = np.array([mechanism.log_density(released, score) for score in scores])
     assert np.isfinite(densities).all()
     # each density is a ratio of incomplete beta values, good to some 1e-12; l2_ball's and
@@ -280,7 +282,7 @@ def test_messages_are_unbiased_for_the_score(pca_protocol):
     query = first_query(protocol)
     participant, n = Participant(protocol, random_state=2), 2000
     noisy = np.array([noise_of(participant, query) for _ in range(n)])
-    coords = protocol.geometry.lower(noisy, query.point)
+    coords = protocol.geometry.coordinates(noisy, query.point)
     error = math.sqrt(protocol.randomiser.noise_variance / n)
     expected = score_coordinates(protocol, query.point, DATUM)
     assert np.all(np.abs(coords.mean(axis=0) - expected) < 5 * error)  # P(|normal| > 5) = 6e-7

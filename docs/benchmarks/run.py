@@ -36,9 +36,9 @@ from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import FrechetLoss, PCALoss, PseudoHuberLoss, VonMisesFisherLoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
+from geomstats_ldp.replication.study.methods import Cell
+from geomstats_ldp.replication.study.runner import open_study, run_study
 from geomstats_ldp.server import Server
-from geomstats_ldp.studies.methods import Cell
-from geomstats_ldp.studies.runner import open_study, run_study
 
 MECHANISMS = ("gaussian", "privunit", "l2_ball")
 

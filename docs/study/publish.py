@@ -1,7 +1,11 @@
 """Publish a study: its summary, settings and figures in docs/study, and docs/study_results.md.
 
 Usage: python docs/study/publish.py STUDY_FOLDER
+
+Everything on the page is computed from the summary and the records of the runs.
 """
+
+from __future__ import annotations
 
 import argparse
 import json
@@ -11,12 +15,30 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 
+from geomstats_ldp.replication.study.paper_results import TRAJECTORY_WORST, paper_table
+from geomstats_ldp.replication.study.report import study_figures, study_tables
+from geomstats_ldp.replication.study.storage import read_table
+from geomstats_ldp.replication.study.summary import beside_paper, to_markdown
 from geomstats_ldp.serialization import write_atomically
-from geomstats_ldp.studies.page import results_page
-from geomstats_ldp.studies.report import study_figures
-from geomstats_ldp.studies.storage import read_table
 
 HOME = Path(__file__).parent
+
+#: What counts as the paper's number: relative error, and standard errors of the coverage.
+_ERROR_TOLERANCE, _COVERAGE_TOLERANCE = 0.08, 3.0
+
+#: Columns of the short table: title, mechanism and tuning.
+_GLANCE = (
+    ("Gaussian, the paper's tuning", "gaussian", "paper"),
+    ("privunit, the paper's tuning", "privunit", "paper"),
+    ("privunit, defaults", "privunit", "default"),
+)
+
+_TITLES = {
+    "error": "Mean error against n; bars are two Monte Carlo standard errors",
+    "coverage": "Coverage against n; the band is the level and two Monte Carlo standard errors",
+    "methods_error": "Terminal error of the methods",
+    "methods_coverage": "Terminal coverage of the methods",
+}
 
 
 def main(argv=None, home=HOME):
@@ -53,6 +75,169 @@ def page(home=HOME):
 
 def _write(path, text):
     write_atomically(path, lambda file: file.write(text.encode()))
+
+
+def results_page(summary, settings, runs, figures=()):
+    """Markdown page of a study.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `summarise` returns it.
+    settings : dict
+        Of the `StudyFolder`.
+    runs : list of dict
+        `StudyFolder.runs`.
+    figures : iterable of str
+        File names of `study_figures`, without ending, in the folder ``study`` beside the page.
+
+    Returns
+    -------
+    page : str
+    """
+    parts = [
+        "# Results of the simulation study\n\n"
+        "Made by `python docs/study/publish.py` from [the summary](study/summary.csv); "
+        "[the study](study.md) says what the columns mean.\n",
+        _provenance(settings, runs),
+        "## What it shows\n\n" + "".join(f"* {line}\n" for line in findings(summary)),
+        study_tables(summary),
+    ]
+    parts += [f"![{_title(name)}](study/{name}.png)\n" for name in figures]
+    return "\n".join(parts)
+
+
+def glance(summary, epsilon=8.0):
+    """Markdown table of the error and coverage of symmetric pairs at one epsilon, by design.
+
+    The largest sample size of the summary, beside the paper's; coverage in brackets.
+    """
+    chosen = summary["method"].eq("spr") & summary["epsilon"].eq(epsilon)
+    last = summary[chosen & summary["n"].eq(summary["n"].max())]
+    paper = paper_table()
+    paper = paper[paper["epsilon"].eq(epsilon)].set_index("design")
+    table = paper.apply(lambda row: _cell(row["paper_error"], row["paper_coverage"]), axis=1)
+    table = table.rename("paper").to_frame()
+    for title, mechanism, tuning in _GLANCE:
+        rows = last[last["mechanism"].eq(mechanism) & last["tuning"].eq(tuning)]
+        rows = rows.set_index("design")
+        if len(rows):
+            table[title] = rows.apply(lambda row: _cell(row["error"], row["coverage"]), axis=1)
+    return to_markdown(table.loc[table.index.isin(last["design"])].reset_index(), {})
+
+
+def _cell(error, coverage):
+    return f"{error:.4f} ({coverage:.3f})"
+
+
+def findings(summary):
+    """What a summary says about the claims of the paper's section 5, one sentence each."""
+    last = summary[summary["n"] == summary["n"].max()]
+    lines = _against_the_paper(summary)
+    paper_tuned = last[last["tuning"] == "paper"]
+    for mechanism, rows in paper_tuned.groupby("mechanism", sort=False):
+        lines += _of_the_methods(mechanism, rows.set_index(["design", "epsilon"]))
+    lines += _of_the_mechanisms(paper_tuned[paper_tuned["method"] == "spr"])
+    for (mechanism, tuning), rows in last[last["method"] == "spr"].groupby(
+        ["mechanism", "tuning"], sort=False
+    ):
+        lines.append(
+            f"{mechanism}, {tuning} tuning: coverage {_range(rows['coverage'], 3)} in "
+            f"{len(rows)} cells, {_range(rows['ratio'], 2)} times the oracle's semi-axis."
+        )
+    return lines
+
+
+def _against_the_paper(summary):
+    table = beside_paper(summary)
+    if table.empty:
+        return []
+    far = table["error_difference"].abs() > _ERROR_TOLERANCE
+    off = table["coverage_z"].abs() > _COVERAGE_TOLERANCE
+    percent = [f"{100 * value:+.1f}%" for value in table["error_difference"]]
+    scores = [f"{value:+.1f}" for value in table["coverage_z"]]
+    return [
+        f"Gaussian, paper tuning: mean error within {100 * _ERROR_TOLERANCE:g}% of the paper's in "
+        f"{(~far).sum()} of {len(table)} cells{_exceptions(table, far, percent)}.",
+        f"Coverage within {_COVERAGE_TOLERANCE:g} standard errors of the paper's in "
+        f"{(~off).sum()} of {len(table)} cells{_exceptions(table, off, scores)}.",
+    ]
+
+
+def _exceptions(table, chosen, texts):
+    cells = [
+        f"{design} at epsilon {epsilon:g}: {text}"
+        for design, epsilon, text, is_one in zip(table["design"], table["epsilon"], texts, chosen)
+        if is_one
+    ]
+    return f" (not {', '.join(cells)})" if cells else ""
+
+
+def _of_the_methods(mechanism, rows):
+    by_method = {method: part for method, part in rows.groupby("method", sort=False)}
+    lines = []
+    if {"spr", "half_sample"} <= set(by_method):
+        ratio = (by_method["half_sample"]["error"] / by_method["spr"]["error"]).dropna()
+        lines.append(
+            f"{mechanism}: the half-sample error is above that of symmetric pairs in "
+            f"{(ratio > 1).sum()} of {len(ratio)} cells, {_range(ratio, 2)} times as large."
+        )
+    if "trajectory" in by_method:
+        coverage = by_method["trajectory"]["coverage"]
+        worst = coverage.groupby(level="design", sort=False).min()
+        texts = [
+            f"{design} {value:.3f}"
+            + (f" (paper {TRAJECTORY_WORST[design]:.3f})" if _in_paper(mechanism, design) else "")
+            for design, value in worst.items()
+        ]
+        lines.append(
+            f"{mechanism}: lowest coverage of regression along the trajectory: {', '.join(texts)}."
+        )
+    return lines
+
+
+def _in_paper(mechanism, design):
+    return mechanism == "gaussian" and design in TRAJECTORY_WORST
+
+
+def _of_the_mechanisms(rows):
+    errors = rows.pivot(index=["design", "epsilon"], columns="mechanism", values="error")
+    if not {"gaussian", "privunit"} <= set(errors.columns):
+        return []
+    ratio = (errors["gaussian"] / errors["privunit"]).dropna().unstack("epsilon")
+    return [
+        f"At epsilon {epsilon:g} the error with Gaussian noise is "
+        + ", ".join(f"{value:.2f} ({design})" for design, value in ratio[epsilon].items())
+        + " times that with privunit."
+        for epsilon in sorted(ratio.columns, reverse=True)
+        if epsilon < float("inf")
+    ]
+
+
+def _range(values, decimals):
+    return f"{values.min():.{decimals}f} to {values.max():.{decimals}f}"
+
+
+def _provenance(settings, runs):
+    lines = ["## How it was made\n", "```bash"]
+    lines += dict.fromkeys(run["command"] for run in runs)
+    lines.append("```\n")
+    for run in runs:
+        versions = ", ".join(f"{name} {number}" for name, number in run["versions"].items())
+        lines.append(
+            f"* {run['cells']} cells in {run['seconds'] / 60:.1f} minutes on {run['workers']} "
+            f"workers; {versions}"
+        )
+    lines.append(
+        f"* seed {settings['seed']}, {settings['repetitions']} repetitions, geomstats_ldp "
+        f"{settings['version']}\n"
+    )
+    return "\n".join(lines)
+
+
+def _title(name):
+    kind, mechanism, tuning = name.rsplit("_", 2)
+    return f"{_TITLES[kind]}: {mechanism}, {tuning} tuning"
 
 
 if __name__ == "__main__":

@@ -103,9 +103,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             check_count("n_participants", self.n_participants)
         geometry, region = self._make_geometry(width, tuning)
         loss = self._make_loss(geometry.space, geometry.reference)
-        loss.check_space(geometry.guard)
+        loss.check_space(geometry)
         planned = self.n_participants if self.n_participants is not None else n_participants
-        length = bending_length(geometry.guard, region, loss)
+        length = bending_length(geometry, region, loss)
         radius = tuning.radius or self._default_radius(geometry, region, loss, length, planned)
         query_region = region_of_queries(geometry, region, radius.maximum)
         self._check_query_region(query_region)
@@ -233,9 +233,9 @@ def prior_scale(rule, preconditioner):
     return scale if scale > 0 else None
 
 
-def bending_length(guard, region, loss):
+def bending_length(geometry, region, loss):
     """Scale over which scores bend: that of the region, of curvature or of the loss."""
-    largest = max(abs(bound) for bound in guard.curvature)
+    largest = max(abs(bound) for bound in geometry.curvature)
     # Where no bound is known, curvature of order one is the natural scale.
     curvature = (1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0) if largest else math.inf
     return min(region.in_radius, curvature, loss.bending_length)

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import UserCoordinates, guard_space
+from geomstats_ldp.geometry import UserCoordinates, origin_of
 from geomstats_ldp.losses import check_registered, loss_from_spec
 
 
@@ -31,7 +31,7 @@ class LocationEstimator(BasePrivateEstimator):
 
     def _make_center(self, space):
         if self.initial_point is None:
-            return guard_space(space).origin()
+            return origin_of(space)
         point = np.array(self.initial_point, dtype=float)
         shape = self._user_space(space.dim).shape
         if point.shape != tuple(shape):

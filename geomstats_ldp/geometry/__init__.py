@@ -14,7 +14,8 @@ from geomstats_ldp.geometry.regions import (
     spectral_band,
     spherical_cap,
 )
-from geomstats_ldp.geometry.spaces import RegisteredSpace, guard_space, register_space
+from geomstats_ldp.geometry.registry import origin_of
+from geomstats_ldp.geometry.spaces import RegisteredSpace, register_space
 
 __all__ = [
     "GeodesicBall",
@@ -24,8 +25,8 @@ __all__ = [
     "RegisteredSpace",
     "UserCoordinates",
     "geodesic_ball",
-    "guard_space",
     "log_box",
+    "origin_of",
     "orthonormal_basis",
     "region_of_queries",
     "register_space",

@@ -12,7 +12,7 @@ from geomstats.geometry.poincare_ball import PoincareBall
 from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.spaces.lorentz import on_sheet
+from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 from geomstats_ldp.wording import refuse_first
 
 

@@ -3,8 +3,7 @@
 Run by the interpreter, each function calls a `Geometry`, that is geomstats. Compiled, it becomes
 the closed form that a module such as `sphere` registers for the type of the first argument.
 
-The last ones are compositions of the others. A space may have a shorter way, above all where frame
-coordinates need no ambient vector; what they mean is said by the composition alone.
+The last ones are compositions of the others.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry.elementwise import scale
-from geomstats_ldp.twins import compile_by_default
 
 
 def exp(geometry, tangent_vec, base_point, out):
@@ -45,9 +43,9 @@ def lift(geometry, coords, point, out):
     out[...] = geometry.lift(coords, point)
 
 
-def lower(geometry, tangent_vec, point, out):
+def coordinates(geometry, tangent_vec, point, out):
     """Coordinates of a tangent vector in the public frame at `point`."""
-    out[...] = geometry.lower(tangent_vec, point)
+    out[...] = geometry.coordinates(tangent_vec, point)
 
 
 def settle(geometry, point, out):
@@ -56,7 +54,7 @@ def settle(geometry, point, out):
     Returns whether the point was on it for certain. Compiled, a point that is not finite, or needs
     a closer look than a closed form takes, is none.
     """
-    out[...] = geometry.guard.settle(point)
+    out[...] = geometry.settle(point)
     return True
 
 
@@ -71,87 +69,43 @@ def dim(geometry):
 
 
 @register_jitable
-def _retract_coords(geometry, coords, point, vector, out):
+def retract_coords(geometry, coords, point, vector, out):
+    """Retraction of the tangent vector with the given coordinates; `vector` is scratch."""
     lift(geometry, coords, point, vector)
     retract(geometry, vector, point, out)
 
 
-def retract_coords(geometry, coords, point, vector, out):
-    """Retraction of the tangent vector with the given coordinates; `vector` is scratch."""
-    _retract_coords(geometry, coords, point, vector, out)
-
-
 @register_jitable
-def _retract_both_ways(geometry, coords, point, vector, plus, minus):
+def retract_both_ways(geometry, coords, point, vector, plus, minus):
+    """Retractions of the vector with the given coordinates and of its opposite."""
     lift(geometry, coords, point, vector)
     retract(geometry, vector, point, plus)
     scale(-1.0, vector)
     retract(geometry, vector, point, minus)
 
 
-def retract_both_ways(geometry, coords, point, vector, plus, minus):
-    """Retractions of the vector with the given coordinates and of its opposite."""
-    _retract_both_ways(geometry, coords, point, vector, plus, minus)
-
-
 @register_jitable
-def _log_coords(geometry, point, base_point, vector, out):
-    log(geometry, point, base_point, vector)
-    lower(geometry, vector, base_point, out)
-
-
 def log_coords(geometry, point, base_point, vector, out):
     """Coordinates of the logarithm in the public frame at `base_point`; `vector` is scratch."""
-    _log_coords(geometry, point, base_point, vector, out)
+    log(geometry, point, base_point, vector)
+    coordinates(geometry, vector, base_point, out)
 
 
 @register_jitable
-def _carry(geometry, message, query, point, vectors, out):
-    # Projecting first makes every engine and every path treat a message alike.
-    to_tangent(geometry, message, query, vectors[0])
-    transport(geometry, vectors[0], query, point, vectors[1])
-    lower(geometry, vectors[1], point, out)
-
-
 def carry(geometry, message, query, point, vectors, out):
     """Frame coordinates at a point of a message transported there from its query.
 
     Two ambient `vectors` are scratch.
     """
-    _carry(geometry, message, query, point, vectors, out)
+    # Projecting first makes every engine and every path treat a message alike.
+    to_tangent(geometry, message, query, vectors[0])
+    transport(geometry, vectors[0], query, point, vectors[1])
+    coordinates(geometry, vectors[1], point, out)
 
 
 @register_jitable
-def _interpolate(geometry, start, end, weight, vector, out):
+def interpolate(geometry, start, end, weight, vector, out):
+    """Point at a fraction `weight` of the geodesic from `start` to `end`; `vector` is scratch."""
     log(geometry, end, start, vector)
     scale(weight, vector)
     exp(geometry, vector, start, out)
-
-
-def interpolate(geometry, start, end, weight, vector, out):
-    """Point at a fraction `weight` of the geodesic from `start` to `end`; `vector` is scratch."""
-    _interpolate(geometry, start, end, weight, vector, out)
-
-
-@register_jitable
-def _is_near(geometry, point_a, point_b, distance):
-    return False
-
-
-def is_near(geometry, point_a, point_b, distance):
-    """Whether a quick look tells that two points are no farther apart than a distance.
-
-    There is none unless a space knows one; `dist` decides.
-    """
-    return _is_near(geometry, point_a, point_b, distance)
-
-
-for _operation, _composed in (
-    (is_near, _is_near),
-    (retract_coords, _retract_coords),
-    (retract_both_ways, _retract_both_ways),
-    (log_coords, _log_coords),
-    (carry, _carry),
-    (interpolate, _interpolate),
-):
-    compile_by_default(_operation, _composed)

@@ -1,10 +1,11 @@
-"""Entry by entry operations on points of any shape, for the source that both engines run.
+"""Entry by entry operations, for the source that both engines run.
 
 Compiled whole-array assignments make a copy in case the arrays overlap; these loops do not.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numba.extending import overload, register_jitable
 
 
@@ -16,6 +17,16 @@ def assign(values, out):
 def scale(factor, out):
     """Multiply out by a number."""
     out *= factor
+
+
+def choose(condition, value, other):
+    """Either of two numbers; of two arrays, entry by entry. Both are always computed."""
+    return np.where(condition, value, other)
+
+
+@register_jitable
+def _choose_number(condition, value, other):
+    return value if condition else other
 
 
 @register_jitable
@@ -52,3 +63,8 @@ def _choose_assign(values, out):
 @overload(scale, strict=False, jit_options={"forceinline": True})
 def _choose_scale(factor, out):
     return _scale_vector if out.ndim == 1 else _scale_matrix
+
+
+@overload(choose, strict=False, jit_options={"forceinline": True})
+def _choose_choose(condition, value, other):
+    return _choose_number

@@ -10,7 +10,7 @@ from geomstats_ldp.exceptions import ProtocolError
 _INDEPENDENT = 1e-6
 
 
-def orthonormal_basis(guard, reference):
+def orthonormal_basis(geometry, reference):
     """Orthonormal basis of the tangent space at a public reference point.
 
     The coordinate vectors of the ambient space are projected onto the tangent space and put
@@ -19,30 +19,30 @@ def orthonormal_basis(guard, reference):
 
     Parameters
     ----------
-    guard : GuardedSpace
+    geometry : Geometry
     reference : array, shape [*point_shape]
 
     Returns
     -------
     basis : array, shape [dim, *point_shape]
     """
-    size = int(np.prod(guard.shape))
-    candidates = np.eye(size).reshape(size, *guard.shape)
+    size = int(np.prod(geometry.shape))
+    candidates = np.eye(size).reshape(size, *geometry.shape)
     basis = []
     for candidate in candidates:
-        vector = guard.to_tangent(candidate, reference)
-        before = float(guard.norm(vector, reference))
+        vector = geometry.to_tangent(candidate, reference)
+        before = float(geometry.norm(vector, reference))
         # Twice is enough: the second pass restores orthogonality to rounding.
         for _ in range(2):
             for other in basis:
-                vector = vector - guard.inner(vector, other, reference) * other
-        after = float(guard.norm(vector, reference))
+                vector = vector - geometry.inner(vector, other, reference) * other
+        after = float(geometry.norm(vector, reference))
         if after > _INDEPENDENT * max(before, 1e-300):
             basis.append(vector / after)
-        if len(basis) == guard.dim:
+        if len(basis) == geometry.dim:
             return np.stack(basis)
     raise ProtocolError(
-        f"found {len(basis)} independent tangent directions on {guard.name}, "
-        f"which has dimension {guard.dim}; an ill-conditioned reference point leaves no digits "
+        f"found {len(basis)} independent tangent directions on {geometry.name}, "
+        f"which has dimension {geometry.dim}; an ill-conditioned reference point leaves no digits "
         "for the others"
     )

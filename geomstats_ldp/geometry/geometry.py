@@ -1,33 +1,55 @@
-"""The one door to geomstats."""
+"""The one door to geomstats: what the package asks of a space, one object a space.
+
+Exponential, logarithm and parallel transport are those of geomstats wherever they were measured to
+be right. Where they are not (nearly coincident or nearly antipodal points, points far out, small
+units, large condition numbers), a subclass in `geomstats_ldp.geometry.spaces` has a closed form of
+its own beside the call, which the compiled engine uses throughout.
+"""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.spaces import guard_space
+from geomstats_ldp.geometry.frames import orthonormal_basis
+from geomstats_ldp.geometry.registry import geometry_class
 from geomstats_ldp.wording import refuse_first, shape_text
 
+#: Points this close to the cut locus of another have no usable direction from it.
+CUT_MARGIN = 1e-6
 
-class Geometry:
-    """Exponential, logarithm, transport, retraction and public frame of a geomstats space.
+#: Relative distance off the manifold within which a point is certainly meant to lie on it.
+SURELY_ON = 1e-7
 
-    Every call that the package makes to geomstats passes here and through the guard of the space,
-    so that known faults are handled in one place. Points and tangent vectors are in the shapes of
-    the space and may carry leading batch dimensions.
+
+class Geometry(ABC):
+    """A geomstats space with a public frame: exponential, logarithm, transport, retraction.
+
+    ``Geometry(space)`` makes an object of the subclass that handles the space. Every call that the
+    package makes to geomstats passes here, so that known faults are handled in one place. Points
+    and tangent vectors are in the shapes of the space and may carry leading batch dimensions. A
+    subclass overrides what needs a guard; the defaults call geomstats as it is.
 
     Parameters
     ----------
     space : geomstats manifold
         Space with a metric that has exponential, logarithm and parallel transport.
-    reference : array-like, shape [*point_shape]
-        Public point at which the frame is given.
+    reference : array-like, shape [*point_shape], optional
+        Public point at which the frame is given. By default the origin of the space, if it has one.
     basis : array-like, shape [dim, *point_shape], optional
-        Orthonormal basis of the tangent space at `reference`. By default that of the guard of the
-        space; most project the coordinate vectors of the ambient space and orthonormalise them.
+        Orthonormal basis of the tangent space at `reference`. By default `basis_at` of it.
     retraction : str, default="exponential"
         Second-order retraction of queries and updates. On the sphere "projection" adds the vector
         in the ambient space and normalises.
+
+    Raises
+    ------
+    ProtocolError
+        If the package does not know the space or the retraction, `reference` is not a point of the
+        space, or `basis` is not orthonormal and tangent there.
 
     Notes
     -----
@@ -36,18 +58,37 @@ class Geometry:
     of the vector transported back, which takes one transport instead of `dim`.
     """
 
-    def __init__(self, space, reference, basis=None, retraction="exponential"):
-        self.guard = guard_space(space)
-        self.guard.check_retraction(retraction)
+    name: ClassVar[str]
+    #: Names of the retractions the space offers.
+    retractions: ClassVar[tuple] = ("exponential",)
+    #: Lower and upper bound on the sectional curvature.
+    curvature: tuple = (-np.inf, np.inf)
+    #: Distance within which every pair of points has one minimising geodesic.
+    injectivity_radius: float = np.inf
+
+    def __new__(cls, *args, **kwargs):  # noqa: D102
+        if cls is Geometry:
+            cls = geometry_class(args[0] if args else kwargs["space"])
+        return super().__new__(cls)
+
+    def __init__(self, space, reference=None, basis=None, retraction="exponential"):
+        if retraction not in self.retractions:
+            raise ProtocolError(
+                f"retraction must be one of {self.retractions} on {self.name}; got {retraction!r}"
+            )
         self.space = space
         self.retraction = retraction
-        self.dim = self.guard.dim
-        self.shape = self.guard.shape
+        self.dim = int(space.dim)
+        self.shape = tuple(space.shape)
+        reference = self.origin(space) if reference is None else reference
+        reference = self._finite_point(reference, "reference")
+        self._prepare(reference)
         self.reference = self.check_point(reference, "reference")
-        if basis is None:
-            basis = self.guard.basis_at(self.reference)
+        basis = self.basis_at(self.reference) if basis is None else basis
         self.basis = self._check_basis(basis)
-        self.guard.check_reference(self.reference, self.basis)
+
+    def _prepare(self, reference):  # noqa: B027 - most spaces need nothing
+        """Set attributes that depend on the space, before the reference point is checked."""
 
     def _check_basis(self, basis):
         basis = np.array(basis, dtype=float)
@@ -55,16 +96,71 @@ class Geometry:
             raise ProtocolError(
                 f"basis must have shape {(self.dim, *self.shape)}; got {basis.shape}"
             )
-        gram = [[self.guard.inner(a, b, self.reference) for b in basis] for a in basis]
         tangent = self.to_tangent(basis, self.reference)
+        # Relative to each vector: its entries are as small or large as the unit of the points.
+        axes = tuple(range(1, basis.ndim))
+        size = np.max(np.abs(basis), axis=axes, keepdims=True)
+        gram = np.array([self.products(vector, basis, self.reference) for vector in basis])
         if not (
-            np.allclose(np.reshape(gram, (self.dim, self.dim)), np.eye(self.dim), atol=1e-8)
-            and np.allclose(tangent, basis, atol=1e-8)
+            np.allclose(gram.reshape(self.dim, self.dim), np.eye(self.dim), atol=1e-8)
+            and np.all(np.abs(tangent - basis) <= 1e-8 * size)
         ):
             raise ProtocolError("basis must be orthonormal and tangent at the reference point")
         return basis
 
+    # ---------------------------------------------------------------- the space
+
+    @classmethod
+    @abstractmethod
+    def accepts(cls, space):
+        """Whether this class handles `space`, metric included."""
+
+    @classmethod
+    @abstractmethod
+    def to_spec(cls, space):
+        """Plain record from which `space_from_spec` builds the space again."""
+
+    @classmethod
+    @abstractmethod
+    def from_spec(cls, spec):
+        """Build the geomstats space of a record."""
+
+    @classmethod
+    def origin(cls, space):
+        """Point of the space to start from when none is given.
+
+        Raises
+        ------
+        ProtocolError
+            If no point of the space is more natural than others.
+        """
+        raise ProtocolError(f"initial_point must be given on {cls.name}, which has no origin")
+
+    @property
+    def is_flat(self):
+        """Whether the curvature is known to be zero."""
+        return tuple(self.curvature) == (0.0, 0.0)
+
     # ---------------------------------------------------------------- points and vectors
+
+    @abstractmethod
+    def is_on(self, points, rtol):
+        """Whether finite arrays, shape [..., *point_shape], lie on the manifold, shape [...].
+
+        `rtol` is relative to the size of a point.
+        """
+
+    def settle(self, point):
+        """Remove the drift off the manifold that rounding causes."""
+        return point
+
+    def _finite_point(self, point, name):
+        point = np.array(point, dtype=float)
+        if point.shape != self.shape:
+            raise ProtocolError(f"{name} must have shape {self.shape}; got {point.shape}")
+        if not np.isfinite(point).all():
+            raise ProtocolError(f"{name} must be finite; got {point}")
+        return point
 
     def check_point(self, point, name="point", rtol=1e-8):
         """Return a point as a float array, put back on the manifold to rounding.
@@ -74,17 +170,15 @@ class Geometry:
         ProtocolError
             If the shape is wrong, an entry is not finite, or the point is off the manifold.
         """
-        point = np.array(point, dtype=float)
-        if point.shape != self.shape:
-            raise ProtocolError(f"{name} must have shape {self.shape}; got {point.shape}")
-        if not np.isfinite(point).all():
-            raise ProtocolError(f"{name} must be finite; got {point}")
-        if not self.guard.is_on(point, rtol):
-            raise ProtocolError(f"{name} must lie on {self.guard.name}; got {point}")
-        return self.guard.settle(point)
+        point = self._finite_point(point, name)
+        with np.errstate(all="ignore"):
+            is_on = self.is_on(point, rtol)
+        if not is_on:
+            raise ProtocolError(f"{name} must lie on {self.name}; got {point}")
+        return self.settle(point)
 
     def check_points(self, points, name="points", rtol=1e-6):
-        """Return points, shape [..., *point_shape], as a float array without their drift.
+        """Return points, shape [..., *point_shape], as a float array.
 
         Raises
         ------
@@ -97,87 +191,104 @@ class Geometry:
             raise ProtocolError(
                 f"{name} must have shape [{shape_text('...', *self.shape)}]; got {points.shape}"
             )
-        rows = points.reshape(-1, *self.shape)
-        leading = points.shape[: points.ndim - len(self.shape)]
-        is_bad = ~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
-        refuse_first(f"{name} must be finite", points, is_bad.reshape(leading))
-        is_bad = ~self._quickly_on(rows, rtol)
-        for index in np.flatnonzero(is_bad):
-            with np.errstate(all="ignore"):
-                is_bad[index] = not self.guard.is_on(rows[index], rtol)
-            if is_bad[index]:
-                break
-        expected = f"{name} must lie on {self.guard.name}"
-        refuse_first(expected, points, is_bad.reshape(leading))
+        is_finite = np.isfinite(points).all(axis=tuple(range(-len(self.shape), 0)))
+        refuse_first(f"{name} must be finite", points, ~is_finite)
+        with np.errstate(all="ignore"):
+            is_on = np.asarray(self.is_on(points, rtol), dtype=bool)
+        refuse_first(f"{name} must lie on {self.name}", points, ~is_on)
         return points
 
-    def _quickly_on(self, rows, rtol):
-        """Which rows lie on the manifold for certain, judged all at once.
-
-        Rounding makes far points of an unbounded space fail here: they need a closer look.
-        """
-        if len(rows) == 0:
-            return np.ones(0, dtype=bool)
-        axes = tuple(range(1, rows.ndim))
-        with np.errstate(all="ignore"):
-            settled = self.guard.settle(rows)
-            moved, scale = np.abs(settled - rows).max(axis=axes), np.abs(rows).max(axis=axes)
-            return (moved <= rtol * scale) & self.guard.belongs(settled, rtol)
-
     def to_tangent(self, vector, base_point):
-        """Project an ambient vector onto the tangent space at `base_point`."""
-        return self.guard.to_tangent(vector, base_point)
-
-    def norm(self, tangent_vec, base_point):
-        """Riemannian norm of a tangent vector."""
-        return self.guard.norm(tangent_vec, base_point)
+        """Orthogonal projection of an ambient vector onto the tangent space."""
+        return self.space.to_tangent(vector, base_point)
 
     # ---------------------------------------------------------------- metric
 
+    def inner(self, tangent_vec_a, tangent_vec_b, base_point):
+        """Riemannian inner product."""
+        return self.space.metric.inner_product(tangent_vec_a, tangent_vec_b, base_point)
+
+    def products(self, tangent_vec, basis, base_point):
+        """Inner products with each vector of a basis, shape [..., dim]."""
+        return np.stack([self.inner(tangent_vec, vector, base_point) for vector in basis], axis=-1)
+
+    def norm(self, tangent_vec, base_point):
+        """Riemannian norm of a tangent vector."""
+        # Scaled first, so that no square of a tiny or huge entry leaves the range of doubles.
+        size = np.max(np.abs(tangent_vec), axis=tuple(range(-len(self.shape), 0)), keepdims=True)
+        unit = tangent_vec / np.where(size > 0, size, 1.0)
+        squared = self.inner(unit, unit, base_point)
+        return np.reshape(size, np.shape(size)[: np.ndim(size) - len(self.shape)]) * np.sqrt(
+            np.maximum(squared, 0.0)
+        )
+
     def exp(self, tangent_vec, base_point):
         """Riemannian exponential."""
-        return self.guard.exp(tangent_vec, base_point)
+        return self.settle(self.space.metric.exp(tangent_vec, base_point))
 
     def log(self, point, base_point):
         """Riemannian logarithm; raises CutLocusError where it is undefined."""
-        return self.guard.log(point, base_point)
+        return self.space.metric.log(point, base_point)
 
     def dist(self, point_a, point_b):
         """Geodesic distance."""
-        return self.guard.dist(point_a, point_b)
+        return self.norm(self.log(point_b, point_a), point_a)
+
+    def at_cut_locus(self, point, base_point):
+        """Whether a point is so close to the cut locus of another that no logarithm is usable."""
+        return self.dist(point, base_point) > self.injectivity_radius - CUT_MARGIN
 
     def transport(self, tangent_vec, base_point, end_point):
         """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
-        return self.guard.transport(tangent_vec, base_point, end_point)
+        return self.space.metric.parallel_transport(tangent_vec, base_point, end_point=end_point)
+
+    def _choose(self, trusted, theirs, ours):
+        """Results of geomstats where it is trusted, shape [...], and of a closed form elsewhere."""
+        if np.all(trusted):
+            return theirs()
+        if not np.any(trusted):
+            return ours()
+        with np.errstate(all="ignore"):
+            return np.where(trusted[(..., *[None] * len(self.shape))], theirs(), ours())
 
     # ---------------------------------------------------------------- retraction
 
     def retract(self, tangent_vec, base_point):
         """Public retraction R_x(v)."""
-        return self.guard.retract(self.retraction, tangent_vec, base_point)
+        return self.exp(tangent_vec, base_point)
 
     def inverse_retract(self, point, base_point):
         """Inverse of the retraction; NaN where the point is out of its range."""
-        return self.guard.inverse_retract(self.retraction, point, base_point)
+        return self.log(point, base_point)
 
     def retracted_distance(self, length):
-        """Geodesic distance covered by the retraction of a vector of the given length."""
-        return self.guard.retracted_distance(self.retraction, length)
+        """Geodesic distance covered by the retraction of a vector of the given length.
+
+        No more than the injectivity radius, past which a geodesic is no longer the shortest way.
+        """
+        return np.minimum(length, self.injectivity_radius)
 
     # ---------------------------------------------------------------- frame
+
+    def basis_at(self, reference):
+        """Orthonormal basis of a tangent space, shape [dim, *point_shape].
+
+        A deterministic function of the point; by default `orthonormal_basis`.
+        """
+        return orthonormal_basis(self, reference)
 
     def lift(self, coords, point):
         """Tangent vector at `point` with coordinates `coords` in the public frame: B_x c."""
         at_reference = np.tensordot(coords, self.basis, axes=1)
         return self.transport(at_reference, self.reference, point)
 
-    def lower(self, tangent_vec, point):
+    def coordinates(self, tangent_vec, point):
         """Coordinates in the public frame of a tangent vector at `point`: B_x^{-1} v."""
         at_reference = self.transport(tangent_vec, point, self.reference)
-        return self.guard.products(at_reference, self.basis, self.reference)
+        return self.products(at_reference, self.basis, self.reference)
 
     # ---------------------------------------------------------------- compiled engine
 
     def twin(self):
         """Record that selects the closed forms of this space, or None if it has none."""
-        return self.guard.twin(self.reference, self.basis, self.retraction)
+        return None

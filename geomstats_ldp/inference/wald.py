@@ -138,7 +138,7 @@ class WaldRegion:
         # Geomstats takes lists of points, and on some spaces no arrays of more dimensions.
         rows = points.reshape(-1, *shape)
         tangent_vec = self.geometry.inverse_retract(rows, self._inner_center)
-        coords = self.geometry.lower(tangent_vec, self._inner_center)
+        coords = self.geometry.coordinates(tangent_vec, self._inner_center)
         return coords.reshape(*points.shape[: points.ndim - len(shape)], self.dim)
 
     def points_at(self, coords):

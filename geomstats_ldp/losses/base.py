@@ -49,8 +49,8 @@ class Loss(ABC):
     clips: ClassVar[bool] = True
 
     @abstractmethod
-    def check_space(self, guard):
-        """Raise ProtocolError unless the loss is defined on this `GuardedSpace`."""
+    def check_space(self, geometry):
+        """Raise ProtocolError unless the loss is defined on this `Geometry`."""
 
     @abstractmethod
     def data_shape(self, geometry):
@@ -130,7 +130,7 @@ def score_into(loss, geometry, point, datum, out):
 @register_jitable
 def _score_coords(loss, geometry, point, datum, vector, out):
     score_into(loss, geometry, point, datum, vector)
-    dispatch.lower(geometry, vector, point, out)
+    dispatch.coordinates(geometry, vector, point, out)
 
 
 def score_coords(loss, geometry, point, datum, vector, out):

@@ -60,11 +60,11 @@ class FrechetLoss(RadialLoss):
     def hessian_bound(self, geometry, query_region):
         """Largest Hessian at distance D, by comparison with constant curvature."""
         largest = self.largest_distance(geometry, query_region)
-        return float(hessian_comparison(geometry.guard, largest))
+        return float(hessian_comparison(geometry, largest))
 
     def target_hessian(self, geometry, region):
         """Bounds by comparison with constant curvature; the identity on flat spaces."""
-        return mean_hessian(geometry.guard, *self.largest_spread(geometry, region))
+        return mean_hessian(geometry, *self.largest_spread(geometry, region))
 
     def twin(self):
         """Select the compiled score."""

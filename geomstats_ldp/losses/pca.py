@@ -36,10 +36,10 @@ class PCALoss(Loss):
     def __init__(self, *, norm_bound):
         self.norm_bound = positive_number("norm_bound", norm_bound)
 
-    def check_space(self, guard):
+    def check_space(self, geometry):
         """The unit sphere."""
-        if guard.name != "Hypersphere":
-            raise ProtocolError(f"loss 'pca' needs a Hypersphere; got {guard.name}")
+        if geometry.name != "Hypersphere":
+            raise ProtocolError(f"loss 'pca' needs a Hypersphere; got {geometry.name}")
 
     def data_shape(self, geometry):
         """Vectors of the ambient space."""

@@ -76,8 +76,8 @@ class PseudoHuberLoss(RadialLoss):
     def hessian_bound(self, geometry, query_region):
         """Bound of the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
         largest = self.largest_distance(geometry, query_region)
-        squared = float(hessian_comparison(geometry.guard, largest))
-        lowest = min(geometry.guard.curvature[0], 0.0)
+        squared = float(hessian_comparison(geometry, largest))
+        lowest = min(geometry.curvature[0], 0.0)
         return min(squared, math.hypot(1.0, math.sqrt(-lowest) * self.scale))
 
     def to_spec(self):

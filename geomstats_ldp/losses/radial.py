@@ -9,7 +9,7 @@ from abc import abstractmethod
 import numpy as np
 
 from geomstats_ldp.exceptions import LDPWarning, ProtocolError
-from geomstats_ldp.geometry.spaces.base import CUT_MARGIN
+from geomstats_ldp.geometry.geometry import CUT_MARGIN
 from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number
 from geomstats_ldp.serialization import nested_tuple
 
@@ -76,7 +76,7 @@ class RadialLoss(Loss):
 
     # ---------------------------------------------------------------- space and data
 
-    def check_space(self, guard):
+    def check_space(self, geometry):
         """Any space that holds `center`; warns where the mean need not be unique.
 
         Raises
@@ -84,15 +84,16 @@ class RadialLoss(Loss):
         ProtocolError
             If the centre is not a point of the space.
         """
-        if self.center.shape != guard.shape or not guard.is_on(self.center, 1e-8):
+        if self.center.shape != geometry.shape or not geometry.is_on(self.center, 1e-8):
             raise ProtocolError(
-                f"center must be a point of {guard.name}, shape {guard.shape}; got {self.center}"
+                f"center must be a point of {geometry.name}, shape {geometry.shape}; "
+                f"got {self.center}"
             )
-        limit = _uniqueness_radius(guard)
+        limit = _uniqueness_radius(geometry)
         if not self.data_radius < limit:
             warnings.warn(
                 f"the centre of data in a ball of data_radius={self.data_radius:.6g} need not be "
-                f"unique on {guard.name}: it is for a radius under {limit:.6g}",
+                f"unique on {geometry.name}: it is for a radius under {limit:.6g}",
                 LDPWarning,
                 stacklevel=2,
             )
@@ -118,7 +119,7 @@ class RadialLoss(Loss):
             If a datum is so far away that its logarithm is not a finite number.
         """
         with np.errstate(over="ignore"):
-            data = geometry.guard.settle(np.asarray(data, dtype=float))
+            data = geometry.settle(np.asarray(data, dtype=float))
         data = self._off_cut_locus(geometry, data)
         direction, length, unit = self._polar(geometry, data)
         is_outside = length > self.data_radius / unit
@@ -140,9 +141,9 @@ class RadialLoss(Loss):
         return direction, length, unit
 
     def _off_cut_locus(self, geometry, data):
-        if not math.isfinite(geometry.guard.injectivity_radius):
+        if not math.isfinite(geometry.injectivity_radius):
             return data
-        is_cut = geometry.guard.at_cut_locus(data, self.center)
+        is_cut = geometry.at_cut_locus(data, self.center)
         if not np.any(is_cut):
             return data
         aside = self.data_radius * geometry.lift(np.eye(geometry.dim)[0], self.center)
@@ -170,10 +171,10 @@ class RadialLoss(Loss):
             If it reaches the injectivity radius of the space.
         """
         largest = self._reach(geometry, query_region) + float(query_region.radius)
-        if not largest < geometry.guard.injectivity_radius - CUT_MARGIN:
+        if not largest < geometry.injectivity_radius - CUT_MARGIN:
             raise ProtocolError(
                 "data_radius plus the reach of the queries must stay under the injectivity radius "
-                f"{geometry.guard.injectivity_radius:.6g} of {geometry.guard.name}; got "
+                f"{geometry.injectivity_radius:.6g} of {geometry.name}; got "
                 f"data_radius={self.data_radius:.6g} and distances up to {largest:.6g}"
             )
         return largest
@@ -218,7 +219,7 @@ class RadialLoss(Loss):
         }
 
 
-def hessian_comparison(guard, distance):
+def hessian_comparison(geometry, distance):
     r"""Largest eigenvalue that the Hessian of :math:`d^2 / 2` may have at the given distances.
 
     With sectional curvature at least :math:`-\omega^2` it is
@@ -229,23 +230,24 @@ def hessian_comparison(guard, distance):
     ProtocolError
         If the space states no lower bound on its curvature.
     """
-    lowest = guard.curvature[0]
+    lowest = geometry.curvature[0]
     if lowest >= 0:
         return np.ones(np.shape(distance))
     if not math.isfinite(lowest):
         raise ProtocolError(
-            f"hessian_bound must be given on {guard.name}, whose curvature has no known lower bound"
+            f"hessian_bound must be given on {geometry.name}, whose curvature has no known "
+            "lower bound"
         )
     scaled = math.sqrt(-lowest) * np.asarray(distance, dtype=float)
     return np.where(scaled > 0, scaled / np.tanh(np.where(scaled > 0, scaled, 1.0)), 1.0)
 
 
-def mean_hessian(guard, mean_square, largest):
+def mean_hessian(geometry, mean_square, largest):
     r"""Bounds on the population Hessian of :math:`d^2 / 2` at the mean, by comparison.
 
     Parameters
     ----------
-    guard : GuardedSpace
+    geometry : Geometry
     mean_square : float
         Bound R^2 on the mean square distance of the data from the mean.
     largest : float
@@ -266,12 +268,12 @@ def mean_hessian(guard, mean_square, largest):
     negative, the mean is at most :math:`g(R^2)` by the inequality of Jensen; at the highest, if
     positive, it is at least the value at R^2 of the chord from 0 to D^2.
     """
-    lowest, highest = guard.curvature
+    lowest, highest = geometry.curvature
     if not (math.isfinite(lowest) and math.isfinite(highest)):
         return None
-    if guard.dim == 1:
+    if geometry.dim == 1:
         return TargetHessian(1.0, 1.0)
-    high = float(hessian_comparison(guard, math.sqrt(mean_square)))
+    high = float(hessian_comparison(geometry, math.sqrt(mean_square)))
     if highest <= 0:
         return TargetHessian(1.0, high)
     angle = math.sqrt(highest) * largest
@@ -281,11 +283,11 @@ def mean_hessian(guard, mean_square, largest):
     return TargetHessian(max(0.0, 1.0 - chord), high)
 
 
-def _uniqueness_radius(guard):
+def _uniqueness_radius(geometry):
     """Radius of a ball of data under which their mean is unique (Afsari, 2011)."""
-    highest = guard.curvature[1]
+    highest = geometry.curvature[1]
     conjugate = math.pi / math.sqrt(highest) if highest > 0 else math.inf
-    return min(guard.injectivity_radius, conjugate) / 2
+    return min(geometry.injectivity_radius, conjugate) / 2
 
 
 def _spread(geometry, numbers):

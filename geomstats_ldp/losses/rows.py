@@ -55,7 +55,7 @@ def clip_rows(loss, geometry, rows, twin=None):
     if twin is None or not _clips_to_ball(loss):
         return np.ascontiguousarray(loss.clip(geometry, rows), dtype=float)
     out, sure = np.empty(rows.shape), np.empty(len(rows), dtype=np.bool_)
-    limit = min(geometry.guard.injectivity_radius - _MARGIN, _FARTHEST)
+    limit = min(geometry.injectivity_radius - _MARGIN, _FARTHEST)
     scratch = np.empty((2, *geometry.shape))
     center = np.array(loss.center)
     _compiled_clipped_rows(twin, center, loss.data_radius, limit, rows, scratch, out, sure)
@@ -95,7 +95,7 @@ def clipped_rows(geometry, center, radius, limit, rows, scratch, out, sure):
     point, tangent = scratch[0], scratch[1]
     for i in range(rows.shape[0]):
         sure[i] = dispatch.settle(geometry, rows[i], out[i])
-        if not sure[i] or dispatch.is_near(geometry, center, out[i], radius):
+        if not sure[i]:
             continue
         distance = dispatch.dist(geometry, center, out[i])
         if distance <= radius:

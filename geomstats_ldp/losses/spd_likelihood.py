@@ -68,12 +68,12 @@ class SPDLikelihoodLoss(Loss):
     def __init__(self, *, norm_bound):
         self.norm_bound = positive_number("norm_bound", norm_bound)
 
-    def check_space(self, guard):
+    def check_space(self, geometry):
         """SPD matrices with the affine-invariant metric."""
-        if guard.name != "SPDAffineInvariant":
+        if geometry.name != "SPDAffineInvariant":
             raise ProtocolError(
                 f"loss 'spd_likelihood' needs SPD matrices with the affine-invariant metric; "
-                f"got {guard.name}"
+                f"got {geometry.name}"
             )
 
     def data_shape(self, geometry):

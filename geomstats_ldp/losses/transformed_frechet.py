@@ -166,7 +166,7 @@ class TransformedFrechetLoss(RadialLoss):
         """Largest eigenvalue, radial or across, over the distances up to D."""
         largest = self.largest_distance(geometry, query_region)
         distance, slope, bend = self.check_transform(largest)
-        across = slope * hessian_comparison(geometry.guard, distance)
+        across = slope * hessian_comparison(geometry, distance)
         return float(np.max(np.maximum(across, slope + distance**2 * bend)))
 
     def to_spec(self):

@@ -44,10 +44,10 @@ class VonMisesFisherLoss(Loss):
     def __init__(self, *, kappa):
         self.kappa = positive_number("kappa", kappa)
 
-    def check_space(self, guard):
+    def check_space(self, geometry):
         """The unit sphere."""
-        if guard.name != "Hypersphere":
-            raise ProtocolError(f"loss 'von_mises_fisher' needs a Hypersphere; got {guard.name}")
+        if geometry.name != "Hypersphere":
+            raise ProtocolError(f"loss 'von_mises_fisher' needs a Hypersphere; got {geometry.name}")
 
     def data_shape(self, geometry):
         """Vectors of the ambient space; their direction is the datum."""

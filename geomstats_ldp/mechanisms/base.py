@@ -15,6 +15,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from scipy.optimize import brentq
 
 from geomstats_ldp.compilation import cached_njit
 
@@ -355,6 +356,42 @@ class Mechanism(ABC):
             raise ValueError(
                 "epsilon must be in [1e-3, 700]; got inf, for which the non-private Identity is"
                 " the mechanism (make_mechanism chooses it)"
+            )
+
+    @classmethod
+    def _log_rare(cls, epsilon, dim):
+        """Log probability of the rarer of the two outcomes that decide on epsilon."""
+        return 0.0
+
+    @classmethod
+    def largest_epsilon(cls, dim):
+        """Largest epsilon that the direct sampler realises to a relative 1e-9.
+
+        It compares a multiple of 2^-53 with the probability of the likelier outcome. The
+        complement is then off by up to 2^-53, and epsilon by that over the complement.
+
+        Parameters
+        ----------
+        dim : int
+
+        Returns
+        -------
+        epsilon : float
+        """
+
+        def excess(epsilon):
+            return -53.0 * math.log(2.0) - cls._log_rare(epsilon, dim) - math.log(1e-9 * epsilon)
+
+        high = EPSILON_RANGE[1]
+        return high if excess(high) <= 0.0 else brentq(excess, 1.0, high)
+
+    def _check_realisable(self):
+        largest = self.largest_epsilon(self.dim)
+        if self.epsilon > largest:
+            raise ValueError(
+                f"epsilon must be at most {math.floor(100.0 * largest) / 100.0} for {self.name!r} "
+                f"in dimension {self.dim}: past it doubles realise another; got {self.epsilon!r}. "
+                "epsilon=inf adds no noise"
             )
 
     def _check_pure(self):

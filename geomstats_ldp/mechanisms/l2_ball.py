@@ -78,7 +78,7 @@ class L2Ball(Mechanism):
     Parameters
     ----------
     epsilon : float
-        In [1e-3, 700].
+        In [1e-3, 18.95]; see `largest_epsilon`.
     delta : float
         Must be 0.
     dim : int
@@ -103,6 +103,7 @@ class L2Ball(Mechanism):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         self._check_finite_epsilon()
         self._check_pure()
+        self._check_realisable()
         factor = _radius_factor(self.dim)
         radius = self.bound * factor / math.tanh(self.epsilon / 2)
         excess = factor**2 / self.dim - 1.0
@@ -115,6 +116,11 @@ class L2Ball(Mechanism):
             support_radius=radius,
             n_variates=self.dim + 2,
         )
+
+    @classmethod
+    def _log_rare(cls, epsilon, dim):
+        """Log of 1/(1 + e^eps), the probability of the far half of the sphere."""
+        return -float(np.logaddexp(0.0, epsilon))
 
     def noise_covariance(self, vector):
         """Return (B^2/d) I - v v^T, shape=[dim, dim]."""

@@ -66,6 +66,16 @@ def optimal_logit(epsilon, dim):
     return brentq(_threshold_residual, -60.0, 750.0, args=(epsilon, dim), xtol=1e-14, rtol=1e-15)
 
 
+def _log_normaliser(epsilon, log_probability):
+    """Return log of 1 + (e^eps - 1) q, the sum of the two weights."""
+    return float(np.logaddexp(0.0, _log_expm1(epsilon) + log_probability))
+
+
+def _log_outside(log_probability, log_normaliser):
+    """Return log(1 - p) = log(1 - q) - log(1 + (e^eps - 1) q)."""
+    return math.log(-math.expm1(log_probability)) - log_normaliser
+
+
 class PrivUnitTwin(NamedTuple):
     """What the compiled kernel needs; ``mean_cosine`` is m = E t."""
 
@@ -103,7 +113,7 @@ class PrivUnit(Mechanism):
     Parameters
     ----------
     epsilon : float
-        In [1e-3, 700].
+        At least 1e-3; at most `largest_epsilon` of the dimension, 29 and more.
     delta : float
         Must be 0.
     dim : int
@@ -133,6 +143,7 @@ class PrivUnit(Mechanism):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         self._check_finite_epsilon()
         self._check_pure()
+        self._check_realisable()
         logit = optimal_logit(self.epsilon, self.dim)
         self._set_cap(logit)
         # m - gamma = ((e^eps - 1) E(t - gamma)_+ - gamma) / (1 + (e^eps - 1) q)
@@ -147,16 +158,24 @@ class PrivUnit(Mechanism):
             n_variates=self.dim + 2,
         )
 
+    @classmethod
+    def _log_rare(cls, epsilon, dim):
+        """Log of 1 - p, the probability of what lies outside the optimal cap."""
+        _, log_depth = _log_threshold_and_depth(optimal_logit(epsilon, dim))
+        log_probability = log_cap_probability(log_depth, dim)
+        return _log_outside(log_probability, _log_normaliser(epsilon, log_probability))
+
     def _set_cap(self, logit):
-        """Store the cap; the normaliser is 1 + (e^eps - 1) q, the sum of the two weights."""
+        """Store the cap."""
         _, log_depth = _log_threshold_and_depth(logit)
         log_probability = log_cap_probability(log_depth, self.dim)
-        log_normaliser = np.logaddexp(0.0, _log_expm1(self.epsilon) + log_probability)
+        log_normaliser = _log_normaliser(self.epsilon, log_probability)
         self._set(
             threshold=float(expit(logit)),
             depth=math.exp(log_depth),
-            cap_probability=math.exp(self.epsilon + log_probability - log_normaliser),
-            _log_normaliser=float(log_normaliser),
+            # by the complement, whose digits decide on the realised epsilon
+            cap_probability=-math.expm1(_log_outside(log_probability, log_normaliser)),
+            _log_normaliser=log_normaliser,
         )
 
     def noise_covariance(self, vector):

@@ -23,7 +23,7 @@ _LEAST_INK = 0.2
 
 _BACKGROUND = "geomstats_ldp background"
 
-#: Names of geomstats for what the guards of spaces are called.
+#: Names of geomstats for what the classes of spaces are called.
 _SPACES = {
     "Hyperboloid": "Hyperbolic",
     "SPDAffineInvariant": "SPDMatrices",
@@ -33,12 +33,12 @@ _SPACES = {
 
 def space_of(region):
     """Name of the space of a region, such as "Hypersphere(2)", as one makes it in geomstats."""
-    guard = region.geometry.guard
-    name = _SPACES.get(guard.name, guard.name)
+    geometry = region.geometry
+    name = _SPACES.get(geometry.name, geometry.name)
     if name == "SPDMatrices":
-        return f"{name}({guard.shape[0]})"
+        return f"{name}({geometry.shape[0]})"
     is_made_by_dim = name in ("Euclidean", "Hypersphere", "Hyperbolic")
-    return f"{name}({guard.dim})" if is_made_by_dim else f"{name} of dimension {guard.dim}"
+    return f"{name}({geometry.dim})" if is_made_by_dim else f"{name} of dimension {geometry.dim}"
 
 
 def check_space(region, space, function):

@@ -77,7 +77,7 @@ def _boundary(region):
     """Boundary curve, closed; NaN where a geodesic from the centre would go past its antipode."""
     coords = ellipsoid(region, circle(_N_VERTICES))
     distances = region.geometry.retracted_distance(np.linalg.norm(coords, axis=1))
-    is_past = distances >= region.geometry.guard.injectivity_radius
+    is_past = distances >= region.geometry.injectivity_radius
     return np.where(is_past[:, None], np.nan, region.points_at(coords))
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from geomstats_ldp.exceptions import MessageError
-from geomstats_ldp.serialization import canonical_json
+from geomstats_ldp.serialization import (
+    BAD_CONTENT,
+    SHORT_TEXT,
+    canonical_json,
+    number_array,
+    parse_json,
+)
 
 #: Sides of a query pair; "base" is the query of an odd last participant.
 SIDES = ("plus", "minus", "base")
+
+#: Fingerprints have 64 hexadecimal digits; other texts are read too, and refused by the server.
+_LONGEST_FINGERPRINT = 128
 
 
 @dataclass(frozen=True)
@@ -76,11 +84,12 @@ class Message:
 
 def _parse(cls, text, array_name):
     try:
-        record = json.loads(text)
+        record = parse_json(text, SHORT_TEXT)
         _check_fields(cls, record)
-        record[array_name] = np.array(record[array_name], dtype=float)
+        record[array_name] = number_array(record[array_name])
+        _check_values(record)
         return cls(**record)
-    except (ValueError, TypeError) as error:
+    except BAD_CONTENT as error:
         raise MessageError(f"text is not a {cls.__name__}: {error}") from error
 
 
@@ -95,3 +104,17 @@ def _check_fields(cls, record):
     found = [fault.format(sorted(names)) for fault, names in faults.items() if names]
     if found:
         raise ValueError(", ".join(found))
+
+
+def _check_values(record):
+    fingerprint = record["fingerprint"]
+    if not isinstance(fingerprint, str) or len(fingerprint) > _LONGEST_FINGERPRINT:
+        raise TypeError(
+            f"fingerprint must be a text of at most {_LONGEST_FINGERPRINT} characters; "
+            f"got {str(fingerprint)[:20]!r}"
+        )
+    for name in ("round", "index"):
+        if type(record[name]) is not int or record[name] < 0:
+            raise TypeError(f"{name} must be an integer from 0 on; got {str(record[name])[:20]!r}")
+    if record.get("side", "plus") not in SIDES:
+        raise ValueError(f"side must be one of {SIDES}; got {str(record['side'])[:20]!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -20,9 +19,18 @@ from geomstats_ldp.protocol.checks import (
     check_preconditioner,
     check_protocol,
 )
+from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
-from geomstats_ldp.serialization import canonical_json, decode, nested_tuple
+from geomstats_ldp.serialization import (
+    BAD_CONTENT,
+    LONG_TEXT,
+    canonical_json,
+    decode,
+    nested_tuple,
+    number_array,
+    parse_json,
+)
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 1
@@ -165,17 +173,19 @@ class Protocol:
             If the text is not a protocol of a known format, or has another fingerprint.
         """
         try:
-            record = decode(json.loads(text))
+            record = decode(parse_json(text, LONG_TEXT))
             if record.pop("format") != _FORMAT:
                 raise ValueError("unknown format")
+            check_limits(record)
             for name in ("reference", "basis", "initial_point", "directions", "preconditioner"):
-                record[name] = nested_tuple(record[name])
+                record[name] = nested_tuple(number_array(record[name]))
             record["radius"] = RadiusRule(**record["radius"])
             record["gain"] = GainRule(**record["gain"])
             record["inference"] = InferenceRule(**record["inference"])
             protocol = cls(**record)
-            check_protocol(protocol)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            with np.errstate(all="ignore"):
+                check_protocol(protocol)
+        except BAD_CONTENT as error:
             raise ProtocolError(f"text is not a protocol of format {_FORMAT}: {error}") from error
         if fingerprint is not None and protocol.fingerprint != fingerprint:
             raise ProtocolError(
@@ -267,7 +277,7 @@ def make_protocol(
     center = region.center
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
     center = geometry.check_point(center, "center of the region")
-    loss.check_space(geometry.guard)
+    loss.check_space(geometry)
     check_region(geometry, region, radius.maximum)
     query_region = region_of_queries(geometry, region, radius.maximum)
     bound = loss.score_bound(geometry, query_region)

@@ -229,7 +229,7 @@ class Server:
                 f"{size:.3g} is normal"
             )
         randomiser = self.protocol.randomiser
-        coords = geometry.lower(vector, point)
+        coords = geometry.coordinates(vector, point)
         if not randomiser.in_support(coords, _ROUNDING):
             raise InvalidMessageError(
                 f"tangent_vec must lie in the support of the mechanism {randomiser!r}, of radius "

@@ -61,7 +61,7 @@ class LossCase(Case):
     seed: int = 0
 
     def __str__(self):
-        return f"{self.loss.name} on {self.geometry.guard.name} {self.geometry.shape}"
+        return f"{self.loss.name} on {self.geometry.name} {self.geometry.shape}"
 
     def checks(self):
         """Checks of a loss; those of a transform and of a twin where there is one."""
@@ -106,7 +106,7 @@ class LossCase(Case):
         lengths = np.linalg.norm(vectors.reshape(24, -1), axis=1) / np.geomspace(1e-3, 1e3, 24)
         rows = list(vectors / lengths.reshape(-1, *[1] * len(shape)))
         if tuple(shape) == self.geometry.shape:
-            reach = min(4 * self.radius, 0.9 * self.geometry.guard.injectivity_radius)
+            reach = min(4 * self.radius, 0.9 * self.geometry.injectivity_radius)
             rows += list(self.points_around(self.region.center, np.linspace(0, reach, 24)))
         kept = [row for row in rows if self.accepts(row)]
         require(kept, f"check_data: expected some of {len(rows)} rows to pass; pass data= instead")
@@ -120,8 +120,10 @@ class LossCase(Case):
     @cached_property
     def data_are_points(self):
         """Whether data lie on the manifold."""
-        guard = self.geometry.guard
-        return self.raw.shape[1:] == guard.shape and all(guard.is_on(y, 1e-6) for y in self.raw)
+        geometry = self.geometry
+        return self.raw.shape[1:] == geometry.shape and all(
+            geometry.is_on(y, 1e-6) for y in self.raw
+        )
 
     def accepts(self, row):
         """Whether the loss takes this row for a datum."""
@@ -149,10 +151,10 @@ class LossCase(Case):
 def check_space_is_accepted(case):
     """`check_space` takes the space of the case."""
     try:
-        case.loss.check_space(case.geometry.guard)
+        case.loss.check_space(case.geometry)
     except Exception as error:
         raise ConformanceError(
-            f"check_space: expected {case.geometry.guard.name} to pass; got {error}"
+            f"check_space: expected {case.geometry.name} to pass; got {error}"
         ) from error
 
 
@@ -175,7 +177,7 @@ def check_score_is_the_gradient(case):
         expected = derivatives_along_frame(
             geometry, point, lambda end: loss.value(geometry, end, case.clipped)
         )
-        actual = geometry.lower(case.score(point, case.clipped), point)
+        actual = geometry.coordinates(case.score(point, case.clipped), point)
         tolerance = 1e-6 * max(1.0, case.score_bound)
         require_close(actual, expected, tolerance, "score against the derivative of value")
 
@@ -303,7 +305,7 @@ def _hessians(case, point, data):
 def _transported_scores(case, data, point, end):
     """Frame coordinates at `point` of the scores at `end`."""
     geometry = case.geometry
-    return geometry.lower(geometry.transport(case.score(end, data), end, point), point)
+    return geometry.coordinates(geometry.transport(case.score(end, data), end, point), point)
 
 
 def check_record(case):

@@ -45,7 +45,7 @@ class SpaceCase(Case):
     seed: int = 0
 
     def __str__(self):
-        return f"{self.geometry.guard.name} {self.geometry.shape} {self.retraction}"
+        return f"{self.geometry.name} {self.geometry.shape} {self.retraction}"
 
     def checks(self):
         """Checks of a space."""
@@ -79,7 +79,9 @@ def check_frame(case):
     geometry = case.geometry
     for point in case.points:
         vectors = np.stack([geometry.lift(c, point) for c in case.coords])
-        require_close(geometry.lower(vectors, point), case.coords, _TOLERANCE, "lower of lift")
+        require_close(
+            geometry.coordinates(vectors, point), case.coords, _TOLERANCE, "lower of lift"
+        )
         lengths = geometry.norm(vectors, point)
         require_close(lengths, np.linalg.norm(case.coords, axis=1), _TOLERANCE, "norm of lift")
         tangent = geometry.to_tangent(vectors, point)
@@ -94,7 +96,7 @@ def check_exp_and_log(case):
             vector = geometry.lift(coords, point)
             end = geometry.exp(vector, point)
             geometry.check_point(end)
-            back = geometry.lower(geometry.log(end, point), point)
+            back = geometry.coordinates(geometry.log(end, point), point)
             require_close(back, coords, 1e-7, "coordinates of log of exp")
             distance = np.linalg.norm(coords)
             require_close(geometry.dist(point, end), distance, 1e-7, "distance covered by exp")
@@ -107,14 +109,14 @@ def check_transport(case):
     for point, end in zip(case.points, case.points[::-1]):
         vectors = np.stack([geometry.lift(c, point) for c in case.coords])
         moved = geometry.transport(vectors, point, end)
-        back = geometry.lower(geometry.transport(moved, end, point), point)
+        back = geometry.coordinates(geometry.transport(moved, end, point), point)
         require_close(back, case.coords, 1e-8, "transport there and back")
-        gram = geometry.lower(moved, end)
+        gram = geometry.coordinates(moved, end)
         expected = case.coords @ case.coords.T
         require_close(gram @ gram.T, expected, 1e-8, "inner products after transport")
         velocity = geometry.transport(geometry.log(end, point), point, end)
-        arriving = geometry.lower(-geometry.log(point, end), end)
-        require_close(geometry.lower(velocity, end), arriving, 1e-7, "velocity on arrival")
+        arriving = geometry.coordinates(-geometry.log(point, end), end)
+        require_close(geometry.coordinates(velocity, end), arriving, 1e-7, "velocity on arrival")
 
 
 def check_retraction(case):
@@ -126,8 +128,8 @@ def check_retraction(case):
             vector = geometry.lift(step * case.coords[-1] / case.radius, point)
             retracted = geometry.retract(vector, point)
             gaps.append(np.abs(retracted - geometry.exp(vector, point)).max())
-            undone = geometry.lower(geometry.inverse_retract(retracted, point), point)
-            expected = geometry.lower(vector, point)
+            undone = geometry.coordinates(geometry.inverse_retract(retracted, point), point)
+            expected = geometry.coordinates(vector, point)
             require_close(undone, expected, 1e-8, "inverse of the retraction")
         # A third of the step cubed bounds the gap of the projection on the unit sphere.
         scale = max(1.0, float(np.abs(point).max()))
@@ -153,9 +155,9 @@ def check_refusals(case):
         (ValueError,),
         "an unknown retraction",
     )
-    low, high = geometry.guard.curvature
+    low, high = geometry.curvature
     require(low <= high, f"curvature: expected lower and upper bound; got {(low, high)}")
-    inside = 2 * case.radius < geometry.guard.injectivity_radius
+    inside = 2 * case.radius < geometry.injectivity_radius
     require(inside, f"radius: expected under half the injectivity radius; got {case.radius}")
 
 

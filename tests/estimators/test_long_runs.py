@@ -105,7 +105,7 @@ def second_moment(rows, weights):
 def hyperbolic_hessian(geometry, point, points, weights, slope, bend):
     """Section S.1.2 at curvature -1: psi' (along + s coth(s) across) + psi'' Log Log^T."""
     total = 0.0
-    logs = geometry.lower(geometry.log(points, point), point)
+    logs = geometry.coordinates(geometry.log(points, point), point)
     for log, weight in zip(logs, weights / weights.sum()):
         s = np.linalg.norm(log)
         along = np.outer(log, log) / s**2

@@ -8,7 +8,7 @@ from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import guard_space
+from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.coordinates import from_internal, internal_space, to_internal
 
 MODELS = [(dim, model) for dim in (1, 2, 4) for model in ("ball", "half-space")]
@@ -35,7 +35,7 @@ def test_conversions_and_distances_are_those_of_geomstats(dim, model):
     np.testing.assert_allclose(converted, expected, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(from_internal(space, converted), points, rtol=1e-13)
     np.testing.assert_allclose(
-        guard_space(inner).dist(converted[1:], converted[:-1]),
+        Geometry(inner).dist(converted[1:], converted[:-1]),
         space.metric.dist(points[1:], points[:-1]),
         rtol=1e-9,
     )

@@ -10,7 +10,7 @@ from numba.core.registry import cpu_target
 
 from geomstats_ldp.geometry import Geometry, dispatch
 
-TERNARY = ("exp", "log", "retract", "to_tangent", "lift", "lower")
+TERNARY = ("exp", "log", "retract", "to_tangent", "lift", "coordinates")
 
 
 def implementation(operation, *types):

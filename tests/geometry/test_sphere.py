@@ -144,7 +144,7 @@ def test_lift_and_lower_against_mpmath(dim, angle):
         assert gap(lifted, reference) < tolerance
         # rounded from the exact vector: a normal part is amplified by 1 / (pi - angle) twice
         tangent = np.array([float(entry) for entry in reference])
-        assert gap(call(sphere._lower, twin, tangent, point, size=dim), coords) < tolerance
+        assert gap(call(sphere._coordinates, twin, tangent, point, size=dim), coords) < tolerance
 
 
 @pytest.mark.parametrize("dim", DIMS)
@@ -184,7 +184,10 @@ def test_closed_forms_equal_the_geomstats_path(dim, retraction):
                 geometry.to_tangent(ambient, base),
             ),
             (call(sphere._lift, twin, coords, base, size=size), geometry.lift(coords, base)),
-            (call(sphere._lower, twin, tangent, base, size=dim), geometry.lower(tangent, base)),
+            (
+                call(sphere._coordinates, twin, tangent, base, size=dim),
+                geometry.coordinates(tangent, base),
+            ),
             (sphere._dist(twin, base, end), geometry.dist(base, end)),
         ]
         for closed_form, through_geomstats in pairs:

@@ -108,7 +108,7 @@ def _hessian(setting, loss, point, data, step=1e-4):
         for sign in (1, -1):
             end = geometry.exp(sign * step * geometry.lift(axis, point), point)
             score = loss.score(geometry, end, data).mean(axis=0)
-            sides.append(geometry.lower(geometry.transport(score, end, point), point))
+            sides.append(geometry.coordinates(geometry.transport(score, end, point), point))
         columns.append((sides[0] - sides[1]) / (2 * step))
     return np.array(columns)
 

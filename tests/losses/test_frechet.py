@@ -29,9 +29,9 @@ def closed_form(setting, point, data):
     """Mean Hessian of d^2/2 at constant curvature: 1 along Log, d cot d or d coth d across."""
     geometry = setting.geometry
     total = np.zeros((geometry.dim, geometry.dim))
-    for log in geometry.lower(geometry.log(data, point), point):
+    for log in geometry.coordinates(geometry.log(data, point), point):
         length = np.linalg.norm(log)
-        curvature = geometry.guard.curvature[0]
+        curvature = geometry.curvature[0]
         across = {1.0: length / math.tan(length), 0.0: 1.0, -1.0: length / math.tanh(length)}
         along = np.outer(log, log) / length**2
         total += along + across[curvature] * (np.eye(geometry.dim) - along)
@@ -79,14 +79,14 @@ def test_hessian_bound_is_one_without_negative_curvature(key, setting_of):
 
 
 def test_comparison_is_one_at_distance_zero(setting):
-    guard = setting.geometry.guard
+    guard = setting.geometry
     np.testing.assert_allclose(hessian_comparison(guard, [0.0, 1e-300, 1e-9]), 1.0, rtol=1e-15)
     assert np.isfinite(hessian_comparison(guard, 1e6))
 
 
 def test_unknown_curvature_asks_for_a_hessian_bound(setting_of, monkeypatch):
     setting = setting_of("hyperboloid2")
-    monkeypatch.setattr(setting.geometry.guard, "curvature", (-np.inf, np.inf), raising=False)
+    monkeypatch.setattr(setting.geometry, "curvature", (-np.inf, np.inf), raising=False)
     with pytest.raises(ProtocolError, match="hessian_bound must be given"):
         frechet(setting).hessian_bound(setting.geometry, setting.region)
 

@@ -25,13 +25,13 @@ def formula(setting, loss, point, data):
     """Population Hessian of section S.1.2 at constant curvature."""
     geometry = setting.geometry
     total = np.zeros((geometry.dim, geometry.dim))
-    for log in geometry.lower(geometry.log(data, point), point):
+    for log in geometry.coordinates(geometry.log(data, point), point):
         length = np.linalg.norm(log)
         across = {1.0: length / math.tan(length), 0.0: 1.0, -1.0: length / math.tanh(length)}
         along = np.outer(log, log) / length**2
         rest = np.eye(geometry.dim) - along
         weight = (1 + (length / loss.scale) ** 2) ** -0.5
-        squared = along + across[geometry.guard.curvature[0]] * rest
+        squared = along + across[geometry.curvature[0]] * rest
         total += weight * squared - weight**3 / loss.scale**2 * np.outer(log, log)
     return total / len(data)
 

@@ -82,7 +82,7 @@ def test_clipping_is_the_projection_onto_the_ball(setting, loss):
 
 def test_data_off_the_space_are_refused(setting, loss):
     geometry = setting.geometry
-    good = setting.around(setting.center, [0.1, 5.0 if geometry.guard.curvature[1] <= 0 else 2.0])
+    good = setting.around(setting.center, [0.1, 5.0 if geometry.curvature[1] <= 0 else 2.0])
     np.testing.assert_array_equal(loss.check_data(geometry, good), good)
     np.testing.assert_array_equal(loss.check_data(geometry, good[0]), good[0])
     assert loss.check_data(geometry, good[:0]).shape == (0, *geometry.shape)
@@ -91,21 +91,21 @@ def test_data_off_the_space_are_refused(setting, loss):
             loss.check_data(geometry, bad)
     with pytest.raises(ValueError, match="datum must have shape"):
         loss.check_data(geometry, good[0][:-1])
-    if geometry.guard.name != "Euclidean":
+    if geometry.name != "Euclidean":
         for factor in (0.0, -1.001):
             with pytest.raises(ValueError, match="datum must lie on"):
                 loss.check_data(geometry, np.stack([good[0], factor * good[1]]))
 
 
 def test_centre_must_be_a_point_of_the_space(setting, loss):
-    loss.check_space(setting.geometry.guard)
+    loss.check_space(setting.geometry)
     others = [np.zeros(2), np.zeros((4, 4)), np.zeros(9)]
-    if setting.geometry.guard.name != "Euclidean":
+    if setting.geometry.name != "Euclidean":
         others += [np.zeros(setting.geometry.shape)]
     for center in others:
         spec = loss.to_spec() | {"center": center}
         with pytest.raises(ProtocolError, match="center must be a point"):
-            loss_from_spec(spec).check_space(setting.geometry.guard)
+            loss_from_spec(spec).check_space(setting.geometry)
 
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -133,10 +133,10 @@ def test_data_ball_must_keep_off_the_cut_locus(make, setting_of):
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_balls_in_which_the_mean_need_not_be_unique_are_warned_of(make, setting_of, recwarn):
     setting = setting_of("sphere2")
-    make(center=setting.center, data_radius=1.57).check_space(setting.geometry.guard)
+    make(center=setting.center, data_radius=1.57).check_space(setting.geometry)
     assert not recwarn.list
     with pytest.warns(LDPWarning, match=r"data_radius=1\.58 .* under 1\.5708"):
-        make(center=setting.center, data_radius=1.58).check_space(setting.geometry.guard)
+        make(center=setting.center, data_radius=1.58).check_space(setting.geometry)
 
 
 def test_data_at_the_cut_locus_move_to_the_edge_of_the_ball(setting_of):

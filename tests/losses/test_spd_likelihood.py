@@ -144,7 +144,7 @@ def test_bad_norm_bounds_are_refused(bound):
 
 
 def test_other_spaces_are_refused(setting):
-    loss, guard = SPDLikelihoodLoss(norm_bound=1.0), setting.geometry.guard
+    loss, guard = SPDLikelihoodLoss(norm_bound=1.0), setting.geometry
     if guard.name == "SPDAffineInvariant":
         loss.check_space(guard)
     else:

@@ -103,7 +103,7 @@ def test_bad_concentrations_are_refused(kappa):
 
 
 def test_other_spaces_are_refused(setting):
-    loss, guard = VonMisesFisherLoss(kappa=1.0), setting.geometry.guard
+    loss, guard = VonMisesFisherLoss(kappa=1.0), setting.geometry
     if guard.name == "Hypersphere":
         loss.check_space(guard)
     else:

@@ -1,6 +1,7 @@
 """Constants of the Duchi-Jordan-Wainwright mechanism."""
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -10,7 +11,7 @@ from geomstats_ldp.mechanisms import L2Ball, make_streams
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 10, 1000])
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 30.0, 700.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 8.0, 18.9])
 def test_radius_and_variances_match_their_definition(dim, epsilon):
     mechanism = L2Ball(epsilon=epsilon, dim=dim, bound=1.0)
     with mp.workdps(700):
@@ -44,3 +45,15 @@ def test_messages_are_on_the_sphere():
     released = mechanism.randomise(np.full((100, 4), 0.2), 0)
     np.testing.assert_allclose(np.linalg.norm(released, axis=-1), mechanism.radius, rtol=1e-14)
     assert np.isfinite(mechanism.log_density(released, np.full(4, 0.2))).all()
+
+
+def test_the_realised_epsilon_is_the_nominal_one_up_to_the_largest():
+    """By exact fractions, at the ends of the ball, where the half is taken for certain."""
+    largest = L2Ball.largest_epsilon(3)
+    for epsilon in (1.0, 8.0, largest):
+        near = L2Ball(epsilon=epsilon, dim=3, bound=1.0).twin().near_probability
+        levels = math.ceil(Fraction(near) * 2**53)
+        realised = mp.log(mp.mpf(levels) / (2**53 - levels))
+        assert abs(realised / mp.mpf(epsilon) - 1) < 1e-9
+    with pytest.raises(ValueError, match=r"at most 18\.95 .* got 36\.75"):
+        L2Ball(epsilon=36.75, dim=3, bound=1.0)

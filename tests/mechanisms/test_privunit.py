@@ -1,6 +1,7 @@
 """The mathematics of lifted PrivUnit; docs/theory/lifted_privunit.md has the proofs."""
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -17,7 +18,12 @@ def cosine_of(variates):
     return np.copysign(1 - np.abs(signed_depth), signed_depth)
 
 
-GRID = [(d, e) for d in (1, 2, 3, 10, 200) for e in (1e-3, 1.0, 8.0, 40.0)]
+def up_to(epsilon, dim):
+    """This epsilon, or the largest that doubles realise."""
+    return min(epsilon, PrivUnit.largest_epsilon(dim))
+
+
+GRID = [(d, up_to(e, d)) for d in (1, 2, 3, 10, 200) for e in (1e-3, 1.0, 8.0, 40.0)]
 
 
 def cap_moments(depth, dim):
@@ -79,7 +85,7 @@ def test_the_threshold_maximises_the_mean_cosine(dim, epsilon):
     assert mean.max() >= mechanism.mean_cosine * (1 - 1e-3)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 2.0, 8.0, 60.0, 700.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 2.0, 8.0, 39.0])
 def test_closed_form_on_the_plane(epsilon):
     """At d = 2 the fixed point is gamma = tanh(eps/4)."""
     mechanism = PrivUnit(epsilon=epsilon, dim=2, bound=1.0)
@@ -87,7 +93,7 @@ def test_closed_form_on_the_plane(epsilon):
     assert mechanism.depth == pytest.approx(2 / (1 + math.exp(epsilon / 2)), rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 30.0, 700.0])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 20.0, 29.0])
 def test_closed_equation_on_the_line(epsilon):
     """At d = 1 the fixed point solves (e^eps - 1)(tan a - a) = pi, gamma = cos a."""
     mechanism = PrivUnit(epsilon=epsilon, dim=1, bound=1.0)
@@ -117,10 +123,11 @@ def test_limits_of_the_noise(dim):
     assert small.noise_variance == pytest.approx(1e6 / (dim + 1) / mean_positive**2, rel=4e-3)
     if dim <= 30:
         # E(t - gamma)_+ ~ 2^(d/2) s^(d/2+1) / (B(1/2, d/2) d (d/2+1)) as s = 1 - gamma -> 0
-        large = PrivUnit(epsilon=700.0, dim=dim, bound=1.0)
+        epsilon = PrivUnit.largest_epsilon(dim)
+        large = PrivUnit(epsilon=epsilon, dim=dim, bound=1.0)
         log_beta = math.lgamma(0.5) + math.lgamma(0.5 * dim) - math.lgamma(0.5 * (dim + 1))
         power = 0.5 * dim + 1
-        log_depth = (log_beta + math.log(dim * power) - 700.0) / power
+        log_depth = (log_beta + math.log(dim * power) - epsilon) / power
         assert math.log(large.depth) == pytest.approx(
             log_depth - 0.5 * dim * math.log(2) / power, abs=1e-6 + 2 * large.depth
         )
@@ -129,7 +136,7 @@ def test_limits_of_the_noise(dim):
 @pytest.mark.parametrize("dim", [1, 2, 3, 50, 300, 1000])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 100.0, 700.0])
 def test_extreme_dimension_and_epsilon(dim, epsilon):
-    mechanism = PrivUnit(epsilon=epsilon, dim=dim, bound=1.0)
+    mechanism = PrivUnit(epsilon=up_to(epsilon, dim), dim=dim, bound=1.0)
     assert 0 < mechanism.threshold <= 1
     assert 0 < mechanism.depth < 1
     assert 0 < mechanism.noise_variance < math.inf
@@ -152,6 +159,7 @@ def exact_tail(depth, dim):
 @pytest.mark.parametrize("epsilon", [1e-3, 2.0, 100.0, 700.0])
 @pytest.mark.parametrize("dim", [1, 2, 3, 6, 40, 300, 1000])
 def test_quantile_inverts_the_law_of_the_cosine_in_both_tails(dim, epsilon):
+    epsilon = up_to(epsilon, dim)
     mechanism = PrivUnit(epsilon=epsilon, dim=dim, bound=1.0)
     p = mechanism.cap_probability
     levels = np.array([2.0**-53, 1e-9, 0.5 * p, p * (1 - 1e-9), p + (1 - p) * 0.3])
@@ -204,9 +212,9 @@ def test_sampled_cosine_follows_its_law(dim, epsilon):
 
 
 def test_depth_is_resolved_where_the_cosine_is_not():
-    """At eps = 100, d = 2 the cap is shallower than the spacing of doubles at 1."""
-    mechanism = PrivUnit(epsilon=100.0, dim=2, bound=1.0)
-    assert mechanism.depth < 1e-20
+    """At eps = 39, d = 2 the cap holds few of the doubles next to 1."""
+    mechanism = PrivUnit(epsilon=39.0, dim=2, bound=1.0)
+    assert mechanism.depth < 1e-8
     n = 20_000
     variates = mechanism.draw(n, make_streams(0))
     assert stats.kstest(variates[:, 0] / mechanism.depth, "uniform").pvalue > 1e-4
@@ -218,11 +226,11 @@ def test_depth_is_resolved_where_the_cosine_is_not():
 
 def test_rare_part_of_the_variance_at_large_epsilon():
     """The points outside the cap carry 1/(d + 2) of the variance as eps grows, however rare."""
-    for dim in (1, 2, 3, 6):
-        mechanism = PrivUnit(epsilon=60.0, dim=dim, bound=1.0)
+    for dim, epsilon in ((1, 29.0), (2, 39.0), (3, 48.0), (6, 60.0)):
+        mechanism = PrivUnit(epsilon=epsilon, dim=dim, bound=1.0)
         with mp.workdps(40):
             cap, all_ = cap_moments(mechanism.depth, dim)
-            norm = 1 + mp.expm1(60) * cap[0]
+            norm = 1 + mp.expm1(epsilon) * cap[0]
             outside = ((all_[0] - cap[0]) - (all_[2] - cap[2])) / norm / dim
         assert outside / mechanism.noise_variance == pytest.approx(1 / (dim + 2), rel=1e-2)
 
@@ -244,3 +252,18 @@ def test_kernel_keeps_the_drawn_cosine(dim):
         across /= np.linalg.norm(across, axis=-1, keepdims=True)
         expected = np.outer(cosine, lifted) + np.sqrt(1 - cosine**2)[:, None] * across
         np.testing.assert_allclose(point, expected[:, :dim], atol=1e-12)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 10, 30])
+def test_the_realised_epsilon_is_the_nominal_one_up_to_the_largest(dim):
+    """By exact fractions: a level k 2^-53 falls in the cap for k < p 2^53."""
+    largest = PrivUnit.largest_epsilon(dim)
+    for epsilon in (1.0, 8.0, 0.9 * largest, largest):
+        mechanism = PrivUnit(epsilon=epsilon, dim=dim, bound=1.0)
+        levels = math.ceil(Fraction(mechanism.cap_probability) * 2**53)
+        with mp.workdps(60):
+            q = exact_tail(mechanism.depth, dim)
+            realised = mp.log(mp.mpf(levels) / (2**53 - levels)) - mp.log(q / (1 - q))
+            assert abs(realised / mp.mpf(epsilon) - 1) < 1e-9
+    with pytest.raises(ValueError, match=f"at most {math.floor(100 * largest) / 100}"):
+        PrivUnit(epsilon=2 * largest, dim=dim, bound=1.0)

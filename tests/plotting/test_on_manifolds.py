@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 from mpl_toolkits.mplot3d import Axes3D
 from mpl_toolkits.mplot3d.proj3d import proj_transform
 
-from geomstats_ldp.geometry.spaces.lorentz import on_sheet
+from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 from geomstats_ldp.plotting import (
     plot_on_circle,
     plot_on_poincare_disc,

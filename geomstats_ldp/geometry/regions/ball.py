@@ -103,9 +103,6 @@ def spherical_cap(center, height, holds_queries=False):
 def project_to_ball(region, geometry, room, point, vectors, coords, out):
     """Metric projection, along the geodesic to the centre; see `project`."""
     radius = region.radius - room
-    if dispatch.is_near(geometry, point, region.center, radius):
-        assign(point, out)
-        return False
     distance = dispatch.dist(geometry, point, region.center)
     if distance <= radius + EDGE:
         assign(point, out)

@@ -70,10 +70,8 @@ class SpectralBand(NamedTuple):
 
     def check(self, geometry):
         """Raise ProtocolError unless the space is one of SPD matrices."""
-        if geometry.guard.name not in _SPD:
-            raise ProtocolError(
-                f"region 'spectral_band' needs SPD matrices; got {geometry.guard.name}"
-            )
+        if geometry.name not in _SPD:
+            raise ProtocolError(f"region 'spectral_band' needs SPD matrices; got {geometry.name}")
 
     def to_spec(self):
         """Plain record, for JSON."""

@@ -52,7 +52,7 @@ class LogBox(NamedTuple):
 
     def _coordinates(self, geometry, points):
         """Absolute coordinates, shape [..., dim]."""
-        return np.abs(geometry.lower(geometry.log(points, self.center), self.center))
+        return np.abs(geometry.coordinates(geometry.log(points, self.center), self.center))
 
     def widened(self, reach):
         """Box that holds everything within geodesic distance `reach`, negative to shrink."""
@@ -60,9 +60,9 @@ class LogBox(NamedTuple):
 
     def check(self, geometry):
         """Raise ProtocolError unless the space is flat and of the dimension of the box."""
-        if not geometry.guard.is_flat:
+        if not geometry.is_flat:
             raise ProtocolError(
-                f"region 'log_box' needs a flat space; got {geometry.guard.name}. "
+                f"region 'log_box' needs a flat space; got {geometry.name}. "
                 "Use geodesic_ball, or spectral_band for SPD matrices"
             )
         if len(self.half_widths) != geometry.dim:

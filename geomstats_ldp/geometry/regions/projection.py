@@ -103,9 +103,9 @@ def region_of_queries(geometry, region, query_radius):
     """
     reach = 0.0 if region.holds_queries else float(geometry.retracted_distance(query_radius))
     queries = region.widened(reach)
-    if not queries.radius < geometry.guard.injectivity_radius:
+    if not queries.radius < geometry.injectivity_radius:
         raise ProtocolError(
             "region radius plus the query radius must stay under the injectivity radius "
-            f"{geometry.guard.injectivity_radius:.6g}; got {queries.radius:.6g}"
+            f"{geometry.injectivity_radius:.6g}; got {queries.radius:.6g}"
         )
     return queries

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
-from geomstats_ldp.geometry.spaces.euclidean import GuardedEuclidean
-from geomstats_ldp.geometry.spaces.hyperboloid import GuardedHyperboloid
-from geomstats_ldp.geometry.spaces.matrix_groups import (
-    GuardedGrassmannian,
-    GuardedSpecialOrthogonal,
-)
-from geomstats_ldp.geometry.spaces.product import GuardedProduct
+from geomstats_ldp.geometry.registry import GEOMETRIES, space_from_spec, space_to_spec
+from geomstats_ldp.geometry.spaces.euclidean import EuclideanGeometry
+from geomstats_ldp.geometry.spaces.hyperbolic import HyperbolicGeometry
+from geomstats_ldp.geometry.spaces.matrix_groups import GrassmannGeometry, RotationGeometry
+from geomstats_ldp.geometry.spaces.product import ProductGeometry
 from geomstats_ldp.geometry.spaces.registered import (
-    GuardedRegistered,
+    RegisteredGeometry,
     RegisteredSpace,
     register_space,
 )
-from geomstats_ldp.geometry.spaces.registry import (
-    GUARDS,
-    guard_space,
-    space_from_spec,
-    space_to_spec,
-)
-from geomstats_ldp.geometry.spaces.spd_affine import GuardedSPDAffine
-from geomstats_ldp.geometry.spaces.spd_log_euclidean import GuardedSPDLogEuclidean
-from geomstats_ldp.geometry.spaces.sphere import GuardedSphere
+from geomstats_ldp.geometry.spaces.spd_affine import SPDAffineGeometry
+from geomstats_ldp.geometry.spaces.spd_log_euclidean import SPDLogEuclideanGeometry
+from geomstats_ldp.geometry.spaces.sphere import SphereGeometry
 
-GUARDS.update(
-    (guard.name, guard)
-    for guard in (
-        GuardedEuclidean,
-        GuardedSphere,
-        GuardedHyperboloid,
-        GuardedSPDAffine,
-        GuardedSPDLogEuclidean,
-        GuardedSpecialOrthogonal,
-        GuardedGrassmannian,
-        GuardedProduct,
-        GuardedRegistered,
+GEOMETRIES.update(
+    (known.name, known)
+    for known in (
+        EuclideanGeometry,
+        SphereGeometry,
+        HyperbolicGeometry,
+        SPDAffineGeometry,
+        SPDLogEuclideanGeometry,
+        RotationGeometry,
+        GrassmannGeometry,
+        ProductGeometry,
+        RegisteredGeometry,
     )
 )
 
-__all__ = [
-    "GuardedSpace",
-    "RegisteredSpace",
-    "guard_space",
-    "register_space",
-    "space_from_spec",
-    "space_to_spec",
-]
+__all__ = ["RegisteredSpace", "register_space", "space_from_spec", "space_to_spec"]

@@ -9,12 +9,17 @@ from geomstats.geometry.euclidean import Euclidean
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.spaces.axes import (
+    axes_of,
+    coordinates_first,
+    distance_between,
+    width_of,
+)
 from geomstats_ldp.twins import compile_for_twin
 
 
-class GuardedEuclidean(GuardedSpace):
+class EuclideanGeometry(Geometry):
     """Vectors with the standard metric."""
 
     name = "Euclidean"
@@ -25,30 +30,36 @@ class GuardedEuclidean(GuardedSpace):
         """Euclidean vectors, not matrices."""
         return type(space) is Euclidean and len(space.shape) == 1
 
-    def to_spec(self):
+    @classmethod
+    def to_spec(cls, space):
         """Plain record, for JSON."""
-        return {"name": self.name, "dim": self.dim}
+        return {"name": cls.name, "dim": int(space.dim)}
 
     @classmethod
     def from_spec(cls, spec):
         """Build the space."""
         return Euclidean(dim=int(spec["dim"]))
 
-    def origin(self):
+    @classmethod
+    def origin(cls, space):
         """Zero."""
-        return np.zeros(self.dim)
+        return np.zeros(int(space.dim))
+
+    def is_on(self, points, rtol):
+        """Every vector does."""
+        return np.ones(np.shape(points)[:-1], dtype=bool)
 
     def dist(self, point_a, point_b):
         """Length of the difference."""
-        return np.linalg.norm(np.subtract(point_a, point_b), axis=-1)
+        return distance_between((), coordinates_first(point_a), coordinates_first(point_b))
 
     def transport(self, tangent_vec, base_point, end_point):
         """The vector itself."""
         return np.array(tangent_vec, dtype=float)
 
-    def twin(self, reference, basis, retraction):
+    def twin(self):
         """Select the closed forms below."""
-        return EuclideanTwin(basis, axes_of(len(basis)))
+        return EuclideanTwin(self.basis, axes_of(self.dim))
 
 
 class EuclideanTwin(NamedTuple):
@@ -85,10 +96,7 @@ def _log(twin, point, base_point, out):
 
 @register_jitable
 def _dist(twin, point_a, point_b):
-    squared = 0.0
-    for i in range(_dim(twin)):
-        squared += (point_a[i] - point_b[i]) ** 2
-    return np.sqrt(squared)
+    return distance_between(twin.axes, point_a, point_b)
 
 
 @register_jitable
@@ -113,7 +121,7 @@ def _lift(twin, coords, point, out):
 
 
 @register_jitable
-def _lower(twin, tangent_vec, point, out):
+def _coordinates(twin, tangent_vec, point, out):
     for j in range(_dim(twin)):
         entry = 0.0
         for i in range(_dim(twin)):
@@ -128,11 +136,6 @@ def _settle(twin, point, out):
     return True
 
 
-@register_jitable
-def _carry(twin, message, query, point, vectors, out):
-    _lower(twin, message, point, out)
-
-
 for _operation, _kernel in (
     (dispatch.exp, _exp),
     (dispatch.log, _log),
@@ -140,10 +143,9 @@ for _operation, _kernel in (
     (dispatch.retract, _exp),
     (dispatch.to_tangent, _to_tangent),
     (dispatch.lift, _lift),
-    (dispatch.lower, _lower),
+    (dispatch.coordinates, _coordinates),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
     (dispatch.dim, _dim),
-    (dispatch.carry, _carry),
 ):
     compile_for_twin(_operation, EuclideanTwin, _kernel)

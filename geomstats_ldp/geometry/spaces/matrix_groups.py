@@ -15,15 +15,15 @@ from geomstats.geometry.special_orthogonal import (
 )
 
 from geomstats_ldp.exceptions import CutLocusError
+from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.spaces import rotations
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
 from geomstats_ldp.geometry.spaces.rotations import transposed
 
 #: Angle to the cut locus under which geomstats may fail (rotations of the plane: from 1e-6 on).
 _CUT_MARGIN = 1e-5
 
 
-class _GuardedMatrixGroup(GuardedSpace):
+class _MatrixGroup(Geometry):
     """Logarithm and transport that stop at the cut locus."""
 
     #: Angle at which a rotation or a principal angle reaches the cut locus.
@@ -66,14 +66,14 @@ class _GuardedMatrixGroup(GuardedSpace):
         """Whether an angle is at the cut locus, or within 1e-5 of it."""
         return self.angles(base_point, point)[..., -1] > self.cut_angle - _CUT_MARGIN
 
-    def inverse_retract(self, retraction, point, base_point):
+    def inverse_retract(self, point, base_point):
         """Logarithm, or NaN where it is undefined."""
         cut = np.asarray(self.at_cut_locus(point, base_point))[..., None, None]
         # Any point will do in place of one whose logarithm is masked out.
         return np.where(cut, np.nan, self.log(np.where(cut, base_point, point), base_point))
 
 
-class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
+class RotationGeometry(_MatrixGroup):
     """Rotation matrices with the bi-invariant metric |V|^2 = tr(V^T V) / 2.
 
     In this scale a rotation by an angle of t in one plane is at distance t. The sectional curvature
@@ -87,8 +87,7 @@ class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
     injectivity_radius = np.pi
     cut_angle = np.pi
 
-    def __init__(self, space):
-        super().__init__(space)
+    def _prepare(self, reference):
         self.curvature = {2: (0.0, 0.0), 3: (0.25, 0.25)}.get(self.shape[0], (0.0, 0.5))
 
     @classmethod
@@ -96,23 +95,25 @@ class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
         """Rotations as matrices."""
         return type(space) is _SpecialOrthogonalMatrices and type(space.metric) is BiInvariantMetric
 
-    def to_spec(self):
+    @classmethod
+    def to_spec(cls, space):
         """Plain record, for JSON."""
-        return {"name": self.name, "n": int(self.shape[0])}
+        return {"name": cls.name, "n": int(space.n)}
 
     @classmethod
     def from_spec(cls, spec):
         """Build the space."""
         return SpecialOrthogonal(int(spec["n"]))
 
-    def origin(self):
+    @classmethod
+    def origin(cls, space):
         """Identity matrix."""
-        return np.eye(self.shape[0])
+        return np.eye(int(space.n))
 
-    def is_on(self, point, rtol):
-        """Whether a matrix is orthogonal, to `rtol` in each Gram entry, with determinant 1."""
-        gap = np.max(np.abs(point.T @ point - np.eye(self.shape[0])))
-        return bool(gap <= rtol and np.linalg.det(point) > 0)
+    def is_on(self, points, rtol):
+        """Whether matrices are orthogonal, to `rtol` in each Gram entry, with determinant 1."""
+        gap = np.abs(transposed(points) @ points - np.eye(self.shape[0])).max(axis=(-2, -1))
+        return (gap <= rtol) & (np.linalg.det(points) > 0)
 
     @property
     def _is_space(self):
@@ -162,7 +163,7 @@ class GuardedSpecialOrthogonal(_GuardedMatrixGroup):
         return np.linalg.norm(self.angles(point_a, point_b), axis=-1) / np.sqrt(2)
 
 
-class GuardedGrassmannian(_GuardedMatrixGroup):
+class GrassmannGeometry(_MatrixGroup):
     """Subspaces as orthogonal projections, with the Frobenius metric |V|^2 = tr(V V).
 
     In this scale a principal angle of t is a distance of sqrt(2) t, so that the injectivity radius
@@ -175,9 +176,8 @@ class GuardedGrassmannian(_GuardedMatrixGroup):
     injectivity_radius = np.pi / np.sqrt(2)
     cut_angle = np.pi / 2
 
-    def __init__(self, space):
-        super().__init__(space)
-        self.p = int(space.p)
+    def _prepare(self, reference):
+        self.p = int(self.space.p)
         if self.dim == 1:
             self.curvature = (0.0, 0.0)
         else:
@@ -193,19 +193,21 @@ class GuardedGrassmannian(_GuardedMatrixGroup):
             and space.dim > 0
         )
 
-    def to_spec(self):
+    @classmethod
+    def to_spec(cls, space):
         """Plain record, for JSON."""
-        return {"name": self.name, "n": int(self.shape[0]), "p": self.p}
+        return {"name": cls.name, "n": int(space.n), "p": int(space.p)}
 
     @classmethod
     def from_spec(cls, spec):
         """Build the space."""
         return Grassmannian(int(spec["n"]), int(spec["p"]))
 
-    def is_on(self, point, rtol):
-        """Whether a matrix is symmetric, idempotent, and of rank p, to `rtol` in each entry."""
-        gap = max(np.max(np.abs(point - point.T)), np.max(np.abs(point @ point - point)))
-        return bool(gap <= rtol and round(float(np.trace(point))) == self.p)
+    def is_on(self, points, rtol):
+        """Whether matrices are symmetric, idempotent, and of rank p, to `rtol` in each entry."""
+        gap = np.maximum(np.abs(points - transposed(points)), np.abs(points @ points - points))
+        rank = np.trace(points, axis1=-2, axis2=-1)
+        return (gap.max(axis=(-2, -1)) <= rtol) & (np.abs(rank - self.p) < 0.5)
 
     def settle(self, point):
         """One step P <- 3 P^2 - 2 P^3 towards the nearest projection, which squares the drift."""

@@ -1,4 +1,4 @@
-"""Products of guarded spaces, factor by factor; geomstats itself has no product transport."""
+"""Products of spaces, factor by factor; geomstats itself has no product transport."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 import numpy as np
 from geomstats.geometry.product_manifold import ProductManifold, ProductRiemannianMetric
 
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
-from geomstats_ldp.geometry.spaces.registry import guard_space, space_from_spec
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.registry import origin_of, space_from_spec, space_to_spec
 
 
-class GuardedProduct(GuardedSpace):
-    r"""Product of guarded spaces with the product metric.
+class ProductGeometry(Geometry):
+    r"""Product of spaces with the product metric.
 
     Points are laid out as geomstats does: stacked along a new first axis if the factors have one
     shape, else flattened and strung together. Distances add up as squares.
@@ -28,28 +28,26 @@ class GuardedProduct(GuardedSpace):
 
     name = "Product"
 
-    def __init__(self, space):
-        super().__init__(space)
-        self.factors = [guard_space(factor) for factor in space.factors]
-        bounds = [guard.curvature for guard in self.factors if guard.dim > 1]
+    def _prepare(self, reference):
+        parts = split(self.space, reference)
+        self.factors = [Geometry(*factor) for factor in zip(self.space.factors, parts)]
+        bounds = [factor.curvature for factor in self.factors if factor.dim > 1]
         self.curvature = (
             min([0.0, *(low for low, _ in bounds)]),
             max([0.0, *(high for _, high in bounds)]),
         )
-        self.injectivity_radius = min(guard.injectivity_radius for guard in self.factors)
-        self._is_stacked = len(self.shape) > 1
-        sizes = [math.prod(guard.shape) for guard in self.factors]
-        self._cuts = np.cumsum(sizes)[:-1]
+        self.injectivity_radius = min(factor.injectivity_radius for factor in self.factors)
 
     @classmethod
     def accepts(cls, space):
         """Products of geomstats, with their product metric."""
         return type(space) is ProductManifold and type(space.metric) is ProductRiemannianMetric
 
-    def to_spec(self):
+    @classmethod
+    def to_spec(cls, space):
         """Plain record, for JSON."""
-        factors = [guard.to_spec() for guard in self.factors]
-        return {"name": self.name, "factors": factors, "is_stacked": self._is_stacked}
+        factors = [space_to_spec(factor) for factor in space.factors]
+        return {"name": cls.name, "factors": factors, "is_stacked": _is_stacked(space)}
 
     @classmethod
     def from_spec(cls, spec):
@@ -57,52 +55,32 @@ class GuardedProduct(GuardedSpace):
         factors = [space_from_spec(factor) for factor in spec["factors"]]
         return ProductManifold(factors, point_ndim=None if spec["is_stacked"] else 1)
 
+    @classmethod
+    def origin(cls, space):
+        """Origins of the factors."""
+        return join(space, [origin_of(factor) for factor in space.factors])
+
     # ---------------------------------------------------------------- layout
 
     def split(self, array):
         """Parts of points or vectors, shape [..., *point_shape], one for each factor."""
-        array = np.asarray(array, dtype=float)
-        if self._is_stacked:
-            return list(np.moveaxis(array, -len(self.shape), 0))
-        parts = np.split(array, self._cuts, axis=-1)
-        return [
-            part.reshape(*part.shape[:-1], *guard.shape) for part, guard in zip(parts, self.factors)
-        ]
+        return split(self.space, array)
 
     def join(self, parts):
         """Inverse of `split`; leading dimensions broadcast."""
-        batches = [
-            np.shape(part)[: np.ndim(part) - len(guard.shape)]
-            for part, guard in zip(parts, self.factors)
-        ]
-        batch = np.broadcast_shapes(*batches)
-        parts = [
-            np.broadcast_to(part, (*batch, *guard.shape))
-            for part, guard in zip(parts, self.factors)
-        ]
-        if self._is_stacked:
-            return np.stack(parts, axis=-len(self.shape))
-        return np.concatenate([part.reshape(*batch, -1) for part in parts], axis=-1)
+        return join(self.space, parts)
 
-    def _each(self, method, *arrays, first=()):
+    def _each(self, method, *arrays):
         """Results of a method of every factor on its parts of the arrays."""
         columns = zip(self.factors, *(self.split(array) for array in arrays))
-        return [getattr(guard, method)(*first, *parts) for guard, *parts in columns]
+        return [getattr(factor, method)(*parts) for factor, *parts in columns]
 
     # ---------------------------------------------------------------- points and vectors
 
-    def origin(self):
-        """Origins of the factors."""
-        return self.join([guard.origin() for guard in self.factors])
-
-    def is_on(self, point, rtol):
+    def is_on(self, points, rtol):
         """Whether every part lies on its factor."""
-        return all(guard.is_on(part, rtol) for guard, part in zip(self.factors, self.split(point)))
-
-    def belongs(self, points, atol):
-        """Whether every part lies on its factor, shape [...]."""
         parts = zip(self.factors, self.split(points))
-        return np.all(np.stack([guard.belongs(part, atol) for guard, part in parts]), axis=0)
+        return np.all(np.stack([factor.is_on(part, rtol) for factor, part in parts]), axis=0)
 
     def settle(self, point):
         """Remove the drift off each factor."""
@@ -115,9 +93,9 @@ class GuardedProduct(GuardedSpace):
     def basis_at(self, reference):
         """Bases of the factors, one after the other."""
         basis = []
-        zeros = [np.zeros(guard.shape) for guard in self.factors]
-        for i, (guard, part) in enumerate(zip(self.factors, self.split(reference))):
-            for vector in guard.basis_at(part):
+        zeros = [np.zeros(factor.shape) for factor in self.factors]
+        for i, (factor, part) in enumerate(zip(self.factors, self.split(reference))):
+            for vector in factor.basis_at(part):
                 basis.append(self.join([*zeros[:i], vector, *zeros[i + 1 :]]))
         return np.stack(basis)
 
@@ -147,6 +125,31 @@ class GuardedProduct(GuardedSpace):
         """Whether some part is at the cut locus in its factor."""
         return np.any(np.stack(self._each("at_cut_locus", point, base_point)), axis=0)
 
-    def inverse_retract(self, retraction, point, base_point):
+    def inverse_retract(self, point, base_point):
         """Logarithm, or NaN where that of a factor is undefined."""
-        return self.join(self._each("inverse_retract", point, base_point, first=(retraction,)))
+        return self.join(self._each("inverse_retract", point, base_point))
+
+
+def _is_stacked(space):
+    return len(space.shape) > 1
+
+
+def split(space, array):
+    """Parts of an array, shape [..., *point_shape], for each factor of a product."""
+    array = np.asarray(array, dtype=float)
+    if _is_stacked(space):
+        return list(np.moveaxis(array, -len(space.shape), 0))
+    cuts = np.cumsum([math.prod(factor.shape) for factor in space.factors])[:-1]
+    parts = zip(np.split(array, cuts, axis=-1), space.factors)
+    return [part.reshape(*part.shape[:-1], *factor.shape) for part, factor in parts]
+
+
+def join(space, parts):
+    """Inverse of `split`; leading dimensions broadcast."""
+    shapes = [tuple(factor.shape) for factor in space.factors]
+    batches = [np.shape(part)[: np.ndim(part) - len(s)] for part, s in zip(parts, shapes)]
+    batch = np.broadcast_shapes(*batches)
+    parts = [np.broadcast_to(part, (*batch, *s)) for part, s in zip(parts, shapes)]
+    if _is_stacked(space):
+        return np.stack(parts, axis=-len(space.shape))
+    return np.concatenate([part.reshape(*batch, -1) for part in parts], axis=-1)

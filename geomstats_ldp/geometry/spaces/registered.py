@@ -12,13 +12,16 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.spaces.base import GuardedSpace
+from geomstats_ldp.geometry.geometry import Geometry
 
 #: Relative error that exponential, logarithm and transport may have where they are probed.
 _ROUNDING = 1e-6
 
 #: Displacement of a probe, and number of directions, in which no coordinate is left out.
 _STEP = 0.2
+
+#: Entries from here on have squares that overflow.
+_LARGEST = 1e154
 _N_DIRECTIONS = 2
 
 
@@ -162,15 +165,18 @@ def _facts(registration):
     }
 
 
-class GuardedRegistered(GuardedSpace):
+class RegisteredGeometry(Geometry):
     """A registered space: geomstats called one point at a time, and probed before use."""
 
     name = "Registered"
 
-    def __init__(self, space):
-        super().__init__(space)
-        self.registered = space.name
-        registration = find_space(space.name)
+    def __init__(self, space, reference=None, basis=None, retraction="exponential"):
+        super().__init__(space, reference, basis, retraction)
+        self._probe_about_reference()
+
+    def _prepare(self, reference):
+        registration = find_space(self.space.name)
+        self.registered = self.space.name
         self.curvature = registration.curvature
         self.injectivity_radius = registration.injectivity_radius
         self.facts = _facts(registration)
@@ -180,9 +186,10 @@ class GuardedRegistered(GuardedSpace):
         """What `register_space` returned."""
         return type(space) is RegisteredSpace
 
-    def to_spec(self):
+    @classmethod
+    def to_spec(cls, space):
         """Plain record, for JSON: name and bounds."""
-        return {"name": self.name, "registered": self.registered, **self.facts}
+        return {"name": cls.name, "registered": space.name, **_facts(find_space(space.name))}
 
     @classmethod
     def from_spec(cls, spec):
@@ -211,6 +218,18 @@ class GuardedRegistered(GuardedSpace):
         ]
         values = [np.reshape(np.real(function(*row)), shape) for row in zip(*rows)]
         return np.array(values, dtype=float).reshape((*batch, *shape))
+
+    def is_on(self, points, rtol):
+        """Whether geomstats says so, to `rtol` of the squared size."""
+
+        def belongs(point):
+            largest = float(np.max(np.abs(point)))
+            # Nothing can be said of a point whose square overflows.
+            return largest < _LARGEST and np.all(
+                self.space.belongs(point, atol=rtol * max(1.0, largest**2))
+            )
+
+        return self._by_rows(belongs, points, shape=()) > 0
 
     def to_tangent(self, vector, base_point):
         """Projection onto the tangent space."""
@@ -242,7 +261,7 @@ class GuardedRegistered(GuardedSpace):
 
     # ---------------------------------------------------------------- probes
 
-    def check_reference(self, reference, basis):
+    def _probe_about_reference(self):
         """Probe exponential, logarithm and transport between the reference and points nearby.
 
         Raises
@@ -253,10 +272,11 @@ class GuardedRegistered(GuardedSpace):
         step = min(_STEP, self.injectivity_radius / 4)
         coords = np.random.default_rng(0).normal(size=(_N_DIRECTIONS, self.dim))
         coords *= step / np.linalg.norm(coords, axis=1, keepdims=True)
-        for vector in np.tensordot(coords, basis, axes=1):
-            self._probe(vector, step, reference, basis)
+        for vector in np.tensordot(coords, self.basis, axes=1):
+            self._probe(vector, step)
 
-    def _probe(self, vector, step, reference, basis):
+    def _probe(self, vector, step):
+        reference, basis = self.reference, self.basis
         point = self._call("exp", vector, reference)
         if not self.is_on(point, _ROUNDING):
             self._refuse("exp", "must stay on the space", np.inf)

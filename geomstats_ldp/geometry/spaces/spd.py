@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
 from numba.extending import register_jitable
 
+from geomstats_ldp.geometry.geometry import SURELY_ON, Geometry
 from geomstats_ldp.geometry.spaces.axes import width_of
-from geomstats_ldp.geometry.spaces.base import SURELY_ON, GuardedSpace
 from geomstats_ldp.geometry.spaces.symmetric_matrices import cholesky, copy, symmetrise
 
 
@@ -15,7 +17,7 @@ def _symmetric(matrix):
     return (matrix + np.swapaxes(matrix, -1, -2)) / 2
 
 
-class GuardedSPD(GuardedSpace):
+class SPDGeometry(Geometry):
     """Matrix products leave the cone by rounding: results are made symmetric again.
 
     On 1x1 matrices geomstats fails, which takes powers of them to be numbers. There both metrics
@@ -24,18 +26,19 @@ class GuardedSPD(GuardedSpace):
 
     metric_class: type
 
-    def __init__(self, space):
-        super().__init__(space)
-        self._is_number = self.shape == (1, 1)
+    @property
+    def _is_number(self):
+        return self.shape == (1, 1)
 
     @classmethod
     def accepts(cls, space):
         """SPD matrices equipped with this very metric."""
         return type(space) is SPDMatrices and type(space.metric) is cls.metric_class
 
-    def to_spec(self):
+    @classmethod
+    def to_spec(cls, space):
         """Plain record, for JSON."""
-        return {"name": self.name, "n": int(self.shape[0])}
+        return {"name": cls.name, "n": int(space.n)}
 
     @classmethod
     def from_spec(cls, spec):
@@ -44,15 +47,24 @@ class GuardedSPD(GuardedSpace):
         space.equip_with_metric(cls.metric_class)
         return space
 
-    def origin(self):
+    @classmethod
+    def origin(cls, space):
         """Identity matrix."""
-        return np.eye(self.shape[0])
+        return np.eye(int(space.n))
 
-    def is_on(self, point, rtol):
-        """Whether a matrix is symmetric to relative `rtol` and positive definite."""
-        if np.max(np.abs(point - point.T)) > rtol * np.max(np.abs(point)):
-            return False
-        return bool(np.linalg.eigvalsh(_symmetric(point))[0] > 0)
+    def is_on(self, points, rtol):
+        """Whether matrices are symmetric to relative `rtol`, and positive definite.
+
+        Judged with a unit diagonal, so that the units of the variables make no difference.
+        """
+        with np.errstate(all="ignore"):
+            scales = np.sqrt(np.diagonal(points, axis1=-2, axis2=-1))
+            unit = points / scales[..., :, None] / scales[..., None, :]
+        # An eigenvalue problem takes no NaN, which comes of a diagonal that is not positive.
+        is_good = np.isfinite(unit).all(axis=(-2, -1))
+        unit = np.where(is_good[..., None, None], unit, np.eye(self.shape[0]))
+        gap = np.max(np.abs(unit - np.swapaxes(unit, -1, -2)), axis=(-2, -1))
+        return is_good & (gap <= rtol) & (np.linalg.eigvalsh(_symmetric(unit))[..., 0] > 0)
 
     def settle(self, point):
         """Symmetric part."""
@@ -102,32 +114,18 @@ def settle(axes, point, factor, out):
     The Cholesky pivots decide: one that is tiny against its diagonal entry needs a closer look.
     """
     n = width_of(axes, out)
-    largest, gap = 0.0, 0.0
     for i in range(n):
-        for j in range(n):
-            largest = max(largest, abs(point[i, j]))
-            gap = max(gap, abs(point[i, j] - point[j, i]))
+        for j in range(i):
+            size = math.sqrt(abs(point[i, i])) * math.sqrt(abs(point[j, j]))
+            if not abs(point[i, j] - point[j, i]) <= SURELY_ON * size:
+                return False
     copy(axes, point, out)
     symmetrise(axes, out)
-    if not gap <= SURELY_ON * largest:
-        return False
     cholesky(axes, out, factor)
     for i in range(n):
-        if not factor[i, i] * factor[i, i] > SURELY_ON * largest:
+        if not factor[i, i] * factor[i, i] > SURELY_ON * out[i, i]:
             return False
     return True
-
-
-@register_jitable
-def settle_2x2(point, out):
-    """Write the symmetric part of a 2 x 2 matrix to out, as `settle` does."""
-    largest = max(abs(point[0, 0]), abs(point[1, 1]), abs(point[0, 1]), abs(point[1, 0]))
-    copy((0, 1), point, out)
-    symmetrise((0, 1), out)
-    a, b, c = out[0, 0], out[0, 1], out[1, 1]
-    is_symmetric = abs(point[0, 1] - point[1, 0]) <= SURELY_ON * largest
-    smallest = SURELY_ON * largest
-    return is_symmetric and a > smallest and c - b / a * b > smallest
 
 
 @register_jitable

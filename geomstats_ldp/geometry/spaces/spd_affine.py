@@ -15,9 +15,8 @@ from geomstats.geometry.spd_matrices import SPDAffineMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces import spd_affine_2x2
 from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
-from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
+from geomstats_ldp.geometry.spaces.spd import SPDGeometry, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
     combine,
@@ -36,7 +35,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
 from geomstats_ldp.twins import compile_for_twin
 
 
-class GuardedSPDAffine(GuardedSPD):
+class SPDAffineGeometry(SPDGeometry):
     """Affine-invariant metric <U, V>_X = tr(X^-1 U X^-1 V)."""
 
     name = "SPDAffineInvariant"
@@ -44,20 +43,18 @@ class GuardedSPDAffine(GuardedSPD):
     #: Non-positive; the smallest sectional curvature is -1/2.
     curvature = (-0.5, 0.0)
 
-    def twin(self, reference, basis, retraction):
+    def twin(self):
         """Select the closed forms below."""
-        if self.shape == (2, 2):
-            return spd_affine_2x2.make_twin(reference, basis)
-        factor = np.linalg.cholesky(reference)
+        factor = np.linalg.cholesky(self.reference)
         inverse = np.linalg.inv(factor)
-        frame = np.ascontiguousarray(inverse @ basis @ inverse.T)
+        frame = np.ascontiguousarray(inverse @ self.basis @ inverse.T)
         return SPDAffineTwin(
-            reference,
+            self.reference,
             factor,
             frame,
             np.zeros((5, *self.shape)),
             np.full((3, *self.shape), np.nan),
-            axes_of(len(reference)),
+            axes_of(self.shape[0]),
         )
 
 
@@ -202,11 +199,6 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
 
 
 @register_jitable
-def _retract(twin, tangent_vec, base_point, out):
-    _exp(twin, tangent_vec, base_point, out)
-
-
-@register_jitable
 def _to_tangent(twin, vector, base_point, out):
     to_tangent(twin, vector, base_point, out)
 
@@ -219,7 +211,7 @@ def _lift(twin, coords, point, out):
 
 
 @register_jitable
-def _lower(twin, tangent_vec, point, out):
+def _coordinates(twin, tangent_vec, point, out):
     _frame_at(twin, point)
     whiten(twin.axes, twin.factor, tangent_vec, twin.work[0])
     congruence(twin.axes, twin.last[2], twin.work[0], twin.work[1], twin.work[2])
@@ -236,58 +228,16 @@ def _settle(twin, point, out):
     return settle(twin.axes, point, twin.work[0], out)
 
 
-@register_jitable
-def _coords_spectrum(twin, coords, point):
-    """Write the eigenvalues of U to `twin.work[1]`, and R times its eigenvectors to `twin.work[3]`.
-
-    U has the given coordinates, and R U R^T is the tangent vector at the point.
-    """
-    _frame_at(twin, point)
-    combine(twin.axes, coords, twin.frame, twin.work[1])
-    eigen(twin.axes, twin.work[1], twin.work[2])
-    product(twin.axes, twin.last[1], twin.work[2], twin.work[3])
-
-
-@register_jitable
-def _retract_coords(twin, coords, point, vector, out):
-    _coords_spectrum(twin, coords, point)
-    exp_congruence(twin.axes, twin.work[3], twin.work[1], twin.work[4], out)
-
-
-@register_jitable
-def _retract_both_ways(twin, coords, point, vector, plus, minus):
-    _coords_spectrum(twin, coords, point)
-    spectrum = twin.work[1]
-    exp_congruence(twin.axes, twin.work[3], spectrum, twin.work[4], plus)
-    for i in range(width_of(twin.axes, spectrum)):
-        spectrum[i, i] = -spectrum[i, i]
-    exp_congruence(twin.axes, twin.work[3], spectrum, twin.work[4], minus)
-
-
-@register_jitable
-def _interpolate(twin, start, end, weight, vector, out):
-    factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    cholesky(twin.axes, start, factor)
-    close = _relative_spectrum(twin, factor, start, end, twin.work[4], spectrum, vectors)
-    product(twin.axes, factor, vectors, frame)
-    for i in range(width_of(twin.axes, spectrum)):
-        spectrum[i, i] = weight * _log_value(spectrum[i, i], close)
-    exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
-
-
 for _operation, _kernel in (
     (dispatch.exp, _exp),
     (dispatch.log, _log),
     (dispatch.transport, _transport),
-    (dispatch.retract, _retract),
+    (dispatch.retract, _exp),
     (dispatch.to_tangent, _to_tangent),
     (dispatch.lift, _lift),
-    (dispatch.lower, _lower),
+    (dispatch.coordinates, _coordinates),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
     (dispatch.dim, _dim),
-    (dispatch.retract_coords, _retract_coords),
-    (dispatch.retract_both_ways, _retract_both_ways),
-    (dispatch.interpolate, _interpolate),
 ):
     compile_for_twin(_operation, SPDAffineTwin, _kernel, is_small=False)

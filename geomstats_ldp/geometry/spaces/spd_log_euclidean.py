@@ -17,9 +17,8 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces import spd_log_euclidean_2x2
 from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
-from geomstats_ldp.geometry.spaces.spd import GuardedSPD, settle, to_tangent
+from geomstats_ldp.geometry.spaces.spd import SPDGeometry, settle, to_tangent
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     combine,
     congruence,
@@ -37,7 +36,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
 from geomstats_ldp.twins import compile_for_twin
 
 
-class GuardedSPDLogEuclidean(GuardedSPD):
+class SPDLogEuclideanGeometry(SPDGeometry):
     """Log-Euclidean metric: the Frobenius metric of matrix logarithms."""
 
     name = "SPDLogEuclidean"
@@ -50,22 +49,20 @@ class GuardedSPDLogEuclidean(GuardedSPD):
         Transport does not depend on the path, so this is the frame given at the identity; entries
         off the diagonal are those of the logarithm times the square root of two.
         """
-        identity = self.origin()
+        identity = self.origin(self.space)
         return self.transport(super().basis_at(identity), identity, reference)
 
     def dist(self, point_a, point_b):
         """Frobenius distance of the logarithms."""
         return np.linalg.norm(_logarithm(point_a) - _logarithm(point_b), axis=(-2, -1))
 
-    def twin(self, reference, basis, retraction):
+    def twin(self):
         """Select the closed forms below."""
-        if self.shape == (2, 2):
-            return spd_log_euclidean_2x2.make_twin(reference, basis)
         twin = SPDLogEuclideanTwin(
-            np.zeros_like(basis), np.zeros((6, *self.shape)), axes_of(len(reference))
+            np.zeros_like(self.basis), np.zeros((6, *self.shape)), axes_of(self.shape[0])
         )
-        for vector, image in zip(basis, twin.frame):
-            _to_logarithms(twin, vector, reference, image)
+        for vector, image in zip(self.basis, twin.frame):
+            _to_logarithms(twin, vector, self.reference, image)
         return twin
 
 
@@ -209,11 +206,6 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
 
 
 @register_jitable
-def _retract(twin, tangent_vec, base_point, out):
-    _exp(twin, tangent_vec, base_point, out)
-
-
-@register_jitable
 def _to_tangent(twin, vector, base_point, out):
     to_tangent(twin, vector, base_point, out)
 
@@ -225,7 +217,7 @@ def _lift(twin, coords, point, out):
 
 
 @register_jitable
-def _lower(twin, tangent_vec, point, out):
+def _coordinates(twin, tangent_vec, point, out):
     _to_logarithms(twin, tangent_vec, point, twin.work[4])
     coordinates(twin.axes, twin.work[4], twin.frame, out)
 
@@ -244,10 +236,10 @@ for _operation, _kernel in (
     (dispatch.exp, _exp),
     (dispatch.log, _log),
     (dispatch.transport, _transport),
-    (dispatch.retract, _retract),
+    (dispatch.retract, _exp),
     (dispatch.to_tangent, _to_tangent),
     (dispatch.lift, _lift),
-    (dispatch.lower, _lower),
+    (dispatch.coordinates, _coordinates),
     (dispatch.dist, _dist),
     (dispatch.settle, _settle),
     (dispatch.dim, _dim),

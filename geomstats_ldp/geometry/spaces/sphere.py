@@ -7,7 +7,6 @@ where the textbook formula cancels: nearby points, and points close to antipodal
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,19 +15,30 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
-from geomstats_ldp.geometry.spaces.base import SURELY_ON, GuardedSpace
+from geomstats_ldp.geometry.elementwise import choose
+from geomstats_ldp.geometry.geometry import SURELY_ON, Geometry
+from geomstats_ldp.geometry.spaces.axes import (
+    axes_of,
+    coordinates_first,
+    distance_between,
+    on_batches,
+    width_of,
+)
 from geomstats_ldp.twins import compile_for_twin
 
 #: An angle this close to pi leaves no digits for the direction of the logarithm.
 _ANTIPODAL_MARGIN = 1e-7
 
-#: Largest square of an angle relative to that of its chord, up to a right angle.
-_ANGLE_OF_CHORD = math.pi**2 / 8
+#: Angles between which geomstats keeps twelve digits of logarithm and transport.
+_TRUSTED = (0.1, 3.0)
 
 
-class GuardedSphere(GuardedSpace):
-    """Unit vectors; the logarithm is guarded at the antipode, where geomstats returns zeros."""
+class SphereGeometry(Geometry):
+    """Unit vectors.
+
+    Geomstats loses digits of the logarithm and the transport between nearby and nearly antipodal
+    points, and gives zeros at the antipode; there the closed forms below step in.
+    """
 
     name = "Hypersphere"
     retractions = ("exponential", "projection")
@@ -40,14 +50,19 @@ class GuardedSphere(GuardedSpace):
         """Hypersphere in extrinsic coordinates."""
         return type(space) is Hypersphere and tuple(space.shape) == (space.dim + 1,)
 
-    def to_spec(self):
+    @classmethod
+    def to_spec(cls, space):
         """Plain record, for JSON."""
-        return {"name": self.name, "dim": self.dim}
+        return {"name": cls.name, "dim": int(space.dim)}
 
     @classmethod
     def from_spec(cls, spec):
         """Build the space."""
         return Hypersphere(dim=int(spec["dim"]))
+
+    def is_on(self, points, rtol):
+        """Whether the squared length is one, to `rtol`."""
+        return np.abs(np.sum(np.square(points), axis=-1) - 1.0) <= rtol
 
     def settle(self, point):
         """Scale to unit length."""
@@ -61,34 +76,48 @@ class GuardedSphere(GuardedSpace):
         CutLocusError
             If a point is antipodal to its base point.
         """
-        angle = np.asarray(self.dist(point, base_point))
+        angle = self.dist(point, base_point)
         if np.any(angle > np.pi - _ANTIPODAL_MARGIN):
             raise CutLocusError(
                 "the logarithm is undefined between antipodal points of the sphere; "
                 f"got an angle of {float(np.max(angle))}"
             )
-        tangent_vec = self.to_tangent(self.space.metric.log(point, base_point), base_point)
-        # The direction geomstats gives is right; its length loses digits at both ends.
-        length = np.linalg.norm(tangent_vec, axis=-1)
-        scale = np.where(length > 0, angle / np.where(length > 0, length, 1.0), 1.0)
-        return tangent_vec * scale[..., None]
+        return self._choose(
+            _is_trusted(angle),
+            lambda: self.space.metric.log(point, base_point),
+            lambda: on_batches(_log, _ANY, point, base_point),
+        )
 
     def dist(self, point_a, point_b):
         """Angle, accurate at both ends."""
-        return 2 * np.arctan2(
-            np.linalg.norm(np.subtract(point_a, point_b), axis=-1),
-            np.linalg.norm(np.add(point_a, point_b), axis=-1),
+        return _dist(_ANY, coordinates_first(point_a), coordinates_first(point_b))
+
+    def transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport along the minimising geodesic from `base_point` to `end_point`.
+
+        Raises
+        ------
+        CutLocusError
+            If an end point is antipodal to its base point.
+        """
+        angle = self.dist(base_point, end_point)
+        if np.any(angle >= np.pi):
+            raise CutLocusError("the transport is undefined between antipodal points of the sphere")
+        return self._choose(
+            _is_trusted(angle),
+            lambda: super(SphereGeometry, self).transport(tangent_vec, base_point, end_point),
+            lambda: on_batches(_transport, _ANY, tangent_vec, base_point, end_point),
         )
 
-    def retract(self, retraction, tangent_vec, base_point):
+    def retract(self, tangent_vec, base_point):
         """Geodesic, or "projection": normalise the sum."""
-        if retraction == "projection":
+        if self.retraction == "projection":
             return self.settle(np.add(base_point, tangent_vec))
         return self.exp(tangent_vec, base_point)
 
-    def inverse_retract(self, retraction, point, base_point):
+    def inverse_retract(self, point, base_point):
         """Inverse on the open hemisphere for "projection", off the antipode for "exponential"."""
-        if retraction == "projection":
+        if self.retraction == "projection":
             cosine = np.sum(np.multiply(point, base_point), axis=-1, keepdims=True)
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(cosine > 0, point / cosine - base_point, np.nan)
@@ -96,13 +125,21 @@ class GuardedSphere(GuardedSpace):
         # Any point will do in place of an antipode whose logarithm is masked out.
         return np.where(cut, np.nan, self.log(np.where(cut, base_point, point), base_point))
 
-    def retracted_distance(self, retraction, length):
+    def retracted_distance(self, length):
         """A tangent length l is the angle arctan(l) under "projection"."""
-        return np.arctan(length) if retraction == "projection" else np.minimum(length, np.pi)
+        if self.retraction == "projection":
+            return np.arctan(length)
+        return super().retracted_distance(length)
 
-    def twin(self, reference, basis, retraction):
+    def twin(self):
         """Select the closed forms below."""
-        return SphereTwin(reference, basis, retraction == "projection", axes_of(len(reference)))
+        is_projection = self.retraction == "projection"
+        return SphereTwin(self.reference, self.basis, is_projection, axes_of(len(self.reference)))
+
+
+def _is_trusted(angle):
+    low, high = _TRUSTED
+    return (angle > low) & (angle < high)
 
 
 class SphereTwin(NamedTuple):
@@ -126,20 +163,19 @@ class SphereTwin(NamedTuple):
     axes: tuple
 
 
-@register_jitable
-def _width(twin):
-    return width_of(twin.axes, twin.reference)
+#: Closed forms of points need no frame; without axes they take points of any dimension.
+_ANY = SphereTwin(None, None, False, ())
 
 
 @register_jitable
 def _dim(twin):
-    return _width(twin) - 1
+    return width_of(twin.axes, twin.reference) - 1
 
 
 @register_jitable
 def _dot(twin, a, b):
     total = 0.0
-    for i in range(_width(twin)):
+    for i in range(width_of(twin.axes, a)):
         total += a[i] * b[i]
     return total
 
@@ -147,56 +183,47 @@ def _dot(twin, a, b):
 @register_jitable
 def _normalised_sum(twin, factor_a, a, factor_b, b, out):
     squared = 0.0
-    for i in range(_width(twin)):
+    for i in range(_dim(twin) + 1):
         entry = factor_a * a[i] + factor_b * b[i]
         out[i] = entry
         squared += entry * entry
-    scale = 1.0 / math.sqrt(squared)
-    for i in range(_width(twin)):
+    scale = 1.0 / np.sqrt(squared)
+    for i in range(_dim(twin) + 1):
         out[i] *= scale
 
 
 @register_jitable
-def _dist(twin, point_a, point_b):
-    minus = 0.0
-    plus = 0.0
-    for i in range(_width(twin)):
-        minus += (point_a[i] - point_b[i]) ** 2
-        plus += (point_a[i] + point_b[i]) ** 2
-    return 2.0 * math.atan2(math.sqrt(minus), math.sqrt(plus))
+def _length_of_sum(twin, a, b):
+    squared = 0.0
+    for i in range(width_of(twin.axes, a)):
+        squared += (a[i] + b[i]) ** 2
+    return np.sqrt(squared)
 
 
 @register_jitable
-def _is_near(twin, point_a, point_b, distance):
-    minus = 0.0
-    for i in range(_width(twin)):
-        minus += (point_a[i] - point_b[i]) ** 2
-    # Up to a right angle, chord sqrt(2), an angle is at most pi / sqrt(8) times its chord.
-    return minus <= 2.0 and _ANGLE_OF_CHORD * minus <= distance * distance and distance >= 0.0
+def _dist(twin, point_a, point_b):
+    chord = distance_between(twin.axes, point_a, point_b)
+    return 2.0 * np.arctan2(chord, _length_of_sum(twin, point_a, point_b))
 
 
 @register_jitable
 def _exp(twin, tangent_vec, base_point, out):
-    angle = math.sqrt(_dot(twin, tangent_vec, tangent_vec))
-    cosine = math.cos(angle)
-    sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
-    _normalised_sum(twin, cosine, base_point, sinc, tangent_vec, out)
+    angle = np.sqrt(_dot(twin, tangent_vec, tangent_vec))
+    sinc = np.sin(angle) / angle if angle > 0.0 else 1.0
+    _normalised_sum(twin, np.cos(angle), base_point, sinc, tangent_vec, out)
 
 
 @register_jitable
 def _log(twin, point, base_point, out):
-    minus = 0.0
-    plus = 0.0
-    for i in range(_width(twin)):
-        minus += (point[i] - base_point[i]) ** 2
-        plus += (point[i] + base_point[i]) ** 2
+    chord = distance_between(twin.axes, point, base_point)
+    other = _length_of_sum(twin, point, base_point)
     # sin(angle) = |point - base| |point + base| / 2
-    chord, other = math.sqrt(minus), math.sqrt(plus)
     sine = 0.5 * chord * other
-    scale = 2.0 * math.atan2(chord, other) / sine if sine > 0.0 else 1.0
+    safe = choose(sine > 0.0, sine, 1.0)
+    scale = choose(sine > 0.0, 2.0 * np.arctan2(chord, other) / safe, 1.0)
     # <base, point - base> = -|point - base|^2 / 2 on the unit sphere, without cancellation
-    along = 0.5 * minus
-    for i in range(_width(twin)):
+    along = 0.5 * chord * chord
+    for i in range(width_of(twin.axes, point)):
         out[i] = scale * ((point[i] - base_point[i]) + along * base_point[i])
 
 
@@ -204,10 +231,10 @@ def _log(twin, point, base_point, out):
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # 1 + <a, b> = |a + b|^2 / 2
     plus = 0.0
-    for i in range(_width(twin)):
+    for i in range(width_of(twin.axes, end_point)):
         plus += (base_point[i] + end_point[i]) ** 2
     scale = 2.0 * _dot(twin, end_point, tangent_vec) / plus
-    for i in range(_width(twin)):
+    for i in range(width_of(twin.axes, end_point)):
         out[i] = tangent_vec[i] - scale * (base_point[i] + end_point[i])
 
 
@@ -222,7 +249,7 @@ def _retract(twin, tangent_vec, base_point, out):
 @register_jitable
 def _to_tangent(twin, vector, base_point, out):
     radial = _dot(twin, vector, base_point)
-    for i in range(_width(twin)):
+    for i in range(_dim(twin) + 1):
         out[i] = vector[i] - radial * base_point[i]
 
 
@@ -230,7 +257,7 @@ def _to_tangent(twin, vector, base_point, out):
 def _lift(twin, coords, point, out):
     plus = 0.0
     along = 0.0
-    for i in range(_width(twin)):
+    for i in range(_dim(twin) + 1):
         entry = 0.0
         for j in range(_dim(twin)):
             entry += coords[j] * twin.basis[j, i]
@@ -238,21 +265,21 @@ def _lift(twin, coords, point, out):
         along += entry * point[i]
         plus += (twin.reference[i] + point[i]) ** 2
     scale = 2.0 * along / plus
-    for i in range(_width(twin)):
+    for i in range(_dim(twin) + 1):
         out[i] -= scale * (twin.reference[i] + point[i])
 
 
 @register_jitable
-def _lower(twin, tangent_vec, point, out):
+def _coordinates(twin, tangent_vec, point, out):
     plus = 0.0
     along = 0.0
-    for i in range(_width(twin)):
+    for i in range(_dim(twin) + 1):
         along += tangent_vec[i] * twin.reference[i]
         plus += (twin.reference[i] + point[i]) ** 2
     scale = 2.0 * along / plus
     for j in range(_dim(twin)):
         entry = 0.0
-        for i in range(_width(twin)):
+        for i in range(_dim(twin) + 1):
             moved = tangent_vec[i] - scale * (twin.reference[i] + point[i])
             entry += twin.basis[j, i] * moved
         out[j] = entry
@@ -260,63 +287,12 @@ def _lower(twin, tangent_vec, point, out):
 
 @register_jitable
 def _settle(twin, point, out):
-    norm = math.sqrt(_dot(twin, point, point))
+    norm = np.sqrt(_dot(twin, point, point))
     if not abs(norm - 1.0) < SURELY_ON:
         return False
-    for i in range(_width(twin)):
+    for i in range(_dim(twin) + 1):
         out[i] = point[i] / norm
     return True
-
-
-@register_jitable
-def _retract_both_ways(twin, coords, point, vector, plus, minus):
-    _lift(twin, coords, point, vector)
-    cosine, sinc = 1.0, 1.0
-    if not twin.projection:
-        angle = math.sqrt(_dot(twin, vector, vector))
-        cosine = math.cos(angle)
-        sinc = math.sin(angle) / angle if angle > 0.0 else 1.0
-    _normalised_sum(twin, cosine, point, sinc, vector, plus)
-    _normalised_sum(twin, cosine, point, -sinc, vector, minus)
-
-
-@register_jitable
-def _carry(twin, message, query, point, vectors, out):
-    # Two transports: with <a, v> = 0 each takes 2 <b, v> / |a + b|^2 times a + b off v.
-    radial = _dot(twin, message, query)
-    moved, plus, along, other = vectors[0], 0.0, 0.0, 0.0
-    for i in range(_width(twin)):
-        plus += (query[i] + point[i]) ** 2
-        other += (twin.reference[i] + point[i]) ** 2
-        along += point[i] * (message[i] - radial * query[i])
-    scale = 2.0 * along / plus
-    along = 0.0
-    for i in range(_width(twin)):
-        moved[i] = (message[i] - radial * query[i]) - scale * (query[i] + point[i])
-        along += twin.reference[i] * moved[i]
-    scale = 2.0 * along / other
-    for j in range(_dim(twin)):
-        entry = 0.0
-        for i in range(_width(twin)):
-            entry += twin.basis[j, i] * (moved[i] - scale * (twin.reference[i] + point[i]))
-        out[j] = entry
-
-
-@register_jitable
-def _interpolate(twin, start, end, weight, vector, out):
-    minus = 0.0
-    plus = 0.0
-    for i in range(_width(twin)):
-        minus += (end[i] - start[i]) ** 2
-        plus += (end[i] + start[i]) ** 2
-    chord, other = math.sqrt(minus), math.sqrt(plus)
-    sine, angle = 0.5 * chord * other, 2.0 * math.atan2(chord, other)
-    # As in the logarithm, of length sin(angle).
-    along = 0.5 * minus
-    for i in range(_width(twin)):
-        vector[i] = (end[i] - start[i]) + along * start[i]
-    share = math.sin(weight * angle) / sine if sine > 0.0 else weight
-    _normalised_sum(twin, math.cos(weight * angle), start, share, vector, out)
 
 
 for _operation, _kernel in (
@@ -326,13 +302,9 @@ for _operation, _kernel in (
     (dispatch.retract, _retract),
     (dispatch.to_tangent, _to_tangent),
     (dispatch.lift, _lift),
-    (dispatch.lower, _lower),
+    (dispatch.coordinates, _coordinates),
     (dispatch.dist, _dist),
-    (dispatch.is_near, _is_near),
     (dispatch.settle, _settle),
     (dispatch.dim, _dim),
-    (dispatch.retract_both_ways, _retract_both_ways),
-    (dispatch.carry, _carry),
-    (dispatch.interpolate, _interpolate),
 ):
     compile_for_twin(_operation, SphereTwin, _kernel)

@@ -1,0 +1,51 @@
+"""From geomstats spaces to the classes that handle them, and from plain records back to spaces."""
+
+from __future__ import annotations
+
+from geomstats_ldp.exceptions import ProtocolError
+
+#: Subclasses of `Geometry` by the name of the record; `geometry.spaces` fills it.
+GEOMETRIES = {}
+
+
+def geometry_class(space):
+    """Class that handles a geomstats space.
+
+    Raises
+    ------
+    ProtocolError
+        If the space, or its metric, is not one the package knows.
+    """
+    for known in GEOMETRIES.values():
+        if known.accepts(space):
+            return known
+    metric = getattr(space, "metric", None)
+    raise ProtocolError(
+        f"space must be one of {sorted(GEOMETRIES)}; got {type(space).__name__} of shape "
+        f"{tuple(getattr(space, 'shape', ()))} with metric {type(metric).__name__}. Any other "
+        "geomstats space with exp, log and parallel transport can be used through register_space"
+    )
+
+
+def origin_of(space):
+    """Point of a space to start from when none is given.
+
+    Raises
+    ------
+    ProtocolError
+        If no point of the space is more natural than others.
+    """
+    return geometry_class(space).origin(space)
+
+
+def space_to_spec(space):
+    """Plain record of a geomstats space."""
+    return geometry_class(space).to_spec(space)
+
+
+def space_from_spec(spec):
+    """Build the geomstats space that `space_to_spec` recorded."""
+    name = spec.get("name")
+    if name not in GEOMETRIES:
+        raise ProtocolError(f"space must be one of {sorted(GEOMETRIES)}; got {name!r}")
+    return GEOMETRIES[name].from_spec(spec)

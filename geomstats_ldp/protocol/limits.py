@@ -1,0 +1,73 @@
+"""How large a protocol may be, settled before anything of that size is allocated.
+
+A protocol reaches a device as a text from elsewhere. It names dimensions, and arrays of those sizes
+are made when it is used: one line could ask for more memory than there is.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from geomstats_ldp.exceptions import ProtocolError
+
+#: Dimension of the manifold; 465 is that of 30 x 30 covariance matrices.
+LARGEST_DIM = 512
+#: Entries of one point.
+LARGEST_POINT = 4096
+#: Spaces in a product, those of nested products included.
+LARGEST_FACTORS = 64
+#: Query directions of one cycle, a few times the coordinate cycle of the largest dimension.
+LARGEST_CYCLE = 8 * LARGEST_DIM
+
+
+def check_limits(record):
+    """Raise ProtocolError if the record of a protocol asks for more than a device should give.
+
+    Nothing is allocated, and no size of the record is trusted.
+
+    Parameters
+    ----------
+    record : dict
+        Fields of a `Protocol`, as plain records.
+    """
+    dim, size, _ = _space_sizes(record["space"], LARGEST_FACTORS)
+    _check_at_most("dimension of the space", dim, LARGEST_DIM)
+    _check_at_most("number of entries of a point", size, LARGEST_POINT)
+    _check_at_most("dim of the mechanism", _size("dim", record["mechanism"]["dim"]), LARGEST_DIM)
+    _check_at_most("number of basis vectors", len(record["basis"]), LARGEST_DIM)
+    _check_at_most("number of directions", len(record["directions"]), LARGEST_CYCLE)
+
+
+def _space_sizes(record, room):
+    """Bounds on the dimension and on the entries of a point, and how many factors are left.
+
+    Records state the dimension of vectors ("dim"), the side of matrices ("n"), or a shape.
+    """
+    if "factors" in record:
+        dim = size = 0
+        for factor in record["factors"]:
+            _check_at_most("number of factors", LARGEST_FACTORS - room + 1, LARGEST_FACTORS)
+            factor_dim, factor_size, room = _space_sizes(factor, room - 1)
+            dim, size = dim + factor_dim, size + factor_size
+        return dim, size, room
+    if "shape" in record:
+        size = 1
+        for entry in record["shape"]:
+            size *= _size("shape", entry)
+        return 1, size, room  # the dimension of a registered space is its own
+    if "n" in record:
+        size = _size("n", record["n"]) ** 2
+        return 1, size, room
+    dim = _size("dim", record.get("dim", 1))
+    return dim, dim + 1, room
+
+
+def _size(name, value):
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise ProtocolError(f"{name} must be an integer; got {str(value)[:20]!r}")
+    return int(value)
+
+
+def _check_at_most(what, value, limit):
+    if value > limit:
+        raise ProtocolError(f"{what} must be at most {limit}; got {value}")

@@ -1,0 +1,1 @@
+"""Commands of ``python -m geomstats_ldp`` that run the paper's application and study."""

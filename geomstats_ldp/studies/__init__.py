@@ -1,1 +1,0 @@
-"""Studies on real and simulated data that the command line runs."""
