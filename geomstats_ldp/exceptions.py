@@ -45,6 +45,10 @@ class DatumError(LDPError, ValueError):
     """A datum cannot be used as it is; the text does not hold it."""
 
 
+class NewerStateError(LDPError, ValueError):
+    """The file holds a state that this collection has never seen; it is left as it is."""
+
+
 class PlotError(LDPError, ValueError):
     """There is no such picture of this region, or not on these Axes."""
 
@@ -75,6 +79,10 @@ class HessianFloorWarning(LDPWarning):
 
 class UninformativeRegionWarning(LDPWarning):
     """The confidence region reaches the edge of the working region."""
+
+
+class RawDataWarning(LDPWarning):
+    """Rows that were passed as messages look like data, which nothing has protected."""
 
 
 class SafeguardWarning(LDPWarning):

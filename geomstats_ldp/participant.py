@@ -133,7 +133,7 @@ class Participant:
         except ValueError as error:  # the texts of losses leave the datum out
             return str(error)
         except Exception as error:
-            return f"datum must be an array of shape {shape}; reading it fails ({type(error).__name__})"
+            return f"datum must be an array of shape {shape}; it fails with {type(error).__name__}"
         return None if checked.shape == shape else f"datum must have shape {shape}"
 
     def respond(self, query, datum):
