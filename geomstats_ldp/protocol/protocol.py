@@ -305,7 +305,7 @@ def make_protocol(
         preconditioner=nested_tuple(check_preconditioner(preconditioner, dim)),
         radius=radius,
         gain=gain,
-        inference=InferenceRule() if inference is None else inference,
+        inference=(InferenceRule() if inference is None else inference).settled(),
         hessian_bound=check_hessian_bound(hessian_bound),
         pairs_per_round=check_count("pairs_per_round", pairs_per_round),
         n_participants=(

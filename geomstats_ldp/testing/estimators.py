@@ -71,7 +71,7 @@ class EstimatorCase(Case):
     def fitted(self):
         """A clone that `fit` has run."""
         with quiet():
-            return self.make(keep_transcript=True).fit(self.rows)
+            return self.make(tuning__keep_transcript=True).fit(self.rows)
 
     def started(self, **parameters):
         """A clone that collects messages, for as many participants as there are rows."""
