@@ -78,32 +78,32 @@ class Participant:
         self.random_state = random_state
         self.has_answered = False
         self._streams = None
-        check_limits(protocol.__dict__)
+        check_limits(protocol.to_spec())
         if random_state is None and fingerprint is None and max_epsilon is None:
             raise ProtocolError(
                 "fingerprint or max_epsilon must be given: the fingerprint of the protocol that "
                 "was published, or the largest epsilon that the participant allows"
             )
         self._check_spending(fingerprint, max_epsilon)
-        self._loss = loss_from_spec(protocol.loss)
+        self._loss = loss_from_spec(protocol.loss_spec)
         self._scratch = participant_scratch(protocol.geometry)
 
     def _check_spending(self, fingerprint, max_epsilon):
-        randomiser = self.protocol.randomiser
+        mechanism = self.protocol.mechanism
         if fingerprint is not None and self.protocol.fingerprint != fingerprint:
             raise ProtocolError(
                 f"protocol must be the one with fingerprint {str(fingerprint)[:12]}; "
                 f"got {self.protocol.fingerprint[:12]}"
             )
-        if max_epsilon is not None and not randomiser.epsilon <= check_epsilon(max_epsilon):
+        if max_epsilon is not None and not mechanism.epsilon <= check_epsilon(max_epsilon):
             raise ProtocolError(
-                f"epsilon must be at most max_epsilon={max_epsilon}; got {randomiser.epsilon}"
+                f"epsilon must be at most max_epsilon={max_epsilon}; got {mechanism.epsilon}"
             )
         if self.random_state is None:
-            randomiser.check_releasable()
-            if randomiser.delta > LARGEST_DELTA:
+            mechanism.check_releasable()
+            if mechanism.delta > LARGEST_DELTA:
                 raise ProtocolError(
-                    f"delta must be at most {LARGEST_DELTA:g} on a device; got {randomiser.delta}"
+                    f"delta must be at most {LARGEST_DELTA:g} on a device; got {mechanism.delta}"
                 )
 
     def check(self, datum):
@@ -171,7 +171,7 @@ class Participant:
                 "another person needs a Participant of their own"
             )
         self.has_answered = True
-        candidate = self.protocol.randomiser.release_candidate(self._score(point, datum))
+        candidate = self.protocol.mechanism.release_candidate(self._score(point, datum))
         message = Message(*address, None, candidate)
         return replace(message, tangent_vec=self.protocol.tangent_vec(message, point))
 
@@ -215,10 +215,10 @@ class Participant:
         """Message vector of the direct sampler, with the next draws of the seed."""
         if self._streams is None:
             self._streams = make_streams(self.random_state)
-        geometry, randomiser = self.protocol.geometry, self.protocol.randomiser
-        variates = randomiser.draw(1, self._streams)[0]
+        geometry, mechanism = self.protocol.geometry, self.protocol.mechanism
+        variates = mechanism.draw(1, self._streams)[0]
         coords = np.empty(geometry.dim)
-        release_into(randomiser, self._score(point, datum), variates, self._scratch[1][1], coords)
+        release_into(mechanism, self._score(point, datum), variates, self._scratch[1][1], coords)
         return geometry.lift(coords, point)
 
     def __repr__(self):

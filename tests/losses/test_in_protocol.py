@@ -96,7 +96,7 @@ def test_a_participant_answers(case):
     protocol = protocol_of(setting, loss, 20)
     server, datum = Server(protocol, "geomstats"), data_of(setting, loss, 5)[-1]
     query = server.queries()[0]
-    participant = Participant(protocol, max_epsilon=protocol.randomiser.epsilon)
+    participant = Participant(protocol, max_epsilon=protocol.mechanism.epsilon)
     participant.check(datum)
     with pytest.raises(DatumError, match="datum must be finite"):
         participant.check(np.nan * datum)
