@@ -66,7 +66,7 @@ class Participant:
     Examples
     --------
     >>> from geomstats_ldp import Participant, PrivateFrechetMean
-    >>> mean = PrivateFrechetMean(epsilon=2.0, engine="geomstats").start(n_features=2)
+    >>> mean = PrivateFrechetMean(epsilon=2.0).start(n_features=2)
     >>> participant = Participant(mean.protocol_, max_epsilon=2.0)
     >>> message = participant.respond(mean.queries()[0], [0.3, -0.2])
     >>> len(mean.partial_fit(message).queries())
