@@ -18,6 +18,7 @@ from numba.extending import register_jitable
 from scipy.optimize import brentq
 
 from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.twins import operation
 
 EPSILON_RANGE = (1e-3, 700.0)  # exp(epsilon) and its reciprocal are doubles up to here
 BOUND_RANGE = (1e-100, 1e100)  # squares of bounds stay far from overflow and underflow
@@ -142,6 +143,7 @@ def _unit_ball_rows(vectors, bound, points):
         unit_ball_point(vectors[row], bound, vectors.shape[1], points[row])
 
 
+@operation
 def release_into(mechanism, vector, variates, scratch, out):
     """Release ``vector`` with ``variates`` into ``out``.
 
