@@ -6,6 +6,7 @@ from geomstats_ldp.estimators import (
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
+    Tuning,
 )
 from geomstats_ldp.geometry import register_space
 from geomstats_ldp.inference import SmoothFunctional, WaldRegion
@@ -29,6 +30,7 @@ __all__ = [
     "Server",
     "SmoothFunctional",
     "Transcript",
+    "Tuning",
     "WaldRegion",
     "register_space",
     "replicate",

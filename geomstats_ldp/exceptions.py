@@ -37,6 +37,10 @@ class InvalidMessageError(MessageError):
     """The message is not a finite tangent vector in the support of the mechanism."""
 
 
+class NewerStateError(LDPError, ValueError):
+    """The file holds a state that this collection has never seen; it is left as it is."""
+
+
 class PlotError(LDPError, ValueError):
     """There is no such picture of this region, or not on these Axes."""
 
@@ -67,6 +71,10 @@ class HessianFloorWarning(LDPWarning):
 
 class UninformativeRegionWarning(LDPWarning):
     """The confidence region reaches the edge of the working region."""
+
+
+class RawDataWarning(LDPWarning):
+    """Rows that were passed as messages look like data, which nothing has protected."""
 
 
 class SafeguardWarning(LDPWarning):

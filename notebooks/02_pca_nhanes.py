@@ -16,10 +16,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from geomstats_ldp import PrivatePCA
+from geomstats_ldp import PrivatePCA, Tuning
 from geomstats_ldp.datasets import NHANES_2015_2016, load_nhanes_body_measures
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.plotting import plot_loadings
+from geomstats_ldp.protocol import InferenceRule
 
 measures = load_nhanes_body_measures()
 public = NHANES_2015_2016
@@ -79,7 +80,7 @@ gap = np.linalg.eigvalsh(public.second_moment)[-1] * np.eye(3) - public.second_m
 settings = dict(
     norm_bound=public.norm_bound,
     initial_point=first_guess,
-    preconditioner=np.linalg.pinv(gap, rcond=1e-8, hermitian=True),
+    tuning=Tuning(preconditioner=np.linalg.pinv(gap, rcond=1e-8, hermitian=True)),
 )
 pca = PrivatePCA(epsilon=4.0, random_state=0, **settings).fit(X)
 region = pca.confidence_region(0.95)
@@ -165,9 +166,9 @@ for value, vector in zip(values[::-1], vectors.T[::-1]):
 # privacy it is the weakest part: the package then widens the region to be safe.
 #
 # But the earlier wave tells what the Hessian should be: the gaps between the largest eigenvalue
-# and the others. `hessian_prior=(H0, sd)` says that each entry is `H0` give or take `sd`. Unlike
-# a prior on the direction itself it takes no side on the answer, only on how sharp it is. The data
-# outvote it as participants come.
+# and the others. `InferenceRule(prior_hessian=H0, prior_sd=sd)` says that each entry is `H0` give
+# or take `sd`. Unlike a prior on the direction itself it takes no side on the answer, only on how
+# sharp it is. The data outvote it as participants come.
 
 # %%
 frame = np.array(pca.protocol_.basis)  # the two tangent directions that coordinates refer to
@@ -176,23 +177,23 @@ print("Hessian of the earlier wave:")
 print(prior.round(3))
 
 
-def semi_axes(epsilon, n_draws=60, **parameters):
+def semi_axes(epsilon, rule, n_draws=60):
     """Largest semi-axis in degrees, of one collection for each of many draws of the noise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)  # some regions at epsilon = 1 are very wide
-        regions = [
-            PrivatePCA(epsilon=epsilon, random_state=seed, **settings, **parameters)
-            .fit(X)
-            .confidence_region(0.95)
-            for seed in range(n_draws)
-        ]
+        regions = []
+        for seed in range(n_draws):
+            pca = PrivatePCA(epsilon=epsilon, random_state=seed, **settings)
+            pca.set_params(tuning__inference=rule).fit(X)
+            regions.append(pca.confidence_region(0.95))
     return np.degrees([region.angular_radii[0] for region in regions])
 
 
+known = InferenceRule(prior_hessian=prior, prior_sd=0.25)
 rows = []
 for epsilon in (4.0, 2.0, 1.0):
-    for name, choice in [("none", {}), ("2015-2016", {"hessian_prior": (prior, 0.25)})]:
-        lengths = semi_axes(epsilon, **choice)
+    for name, rule in [("none", None), ("2015-2016", known)]:
+        lengths = semi_axes(epsilon, rule)
         rows.append((epsilon, name, *np.quantile(lengths, [0.1, 0.5, 0.9])))
 columns = ["epsilon", "prior", "short (10%)", "median", "long (90%)"]
 print("largest semi-axis in degrees, over draws of the noise")

@@ -21,7 +21,15 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from geomstats_ldp import Message, Participant, PrivateVMFLocation, Protocol, Query, Transcript
+from geomstats_ldp import (
+    Message,
+    Participant,
+    PrivateVMFLocation,
+    Protocol,
+    Query,
+    Transcript,
+    Tuning,
+)
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.plotting import plot_on_sphere
 
@@ -45,7 +53,7 @@ server = PrivateVMFLocation(
     initial_point=[1.0, 1.0, 1.0],
     region_radius=0.6,
     n_participants=n_participants,
-    keep_transcript=True,
+    tuning=Tuning(keep_transcript=True),
 ).start()
 text = server.protocol_.to_json()
 

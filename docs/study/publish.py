@@ -15,11 +15,11 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 
+from geomstats_ldp.files import write_atomically
 from geomstats_ldp.replication.study.paper_results import TRAJECTORY_WORST, paper_table
 from geomstats_ldp.replication.study.report import study_figures, study_tables
 from geomstats_ldp.replication.study.storage import read_table
 from geomstats_ldp.replication.study.summary import beside_paper, to_markdown
-from geomstats_ldp.serialization import write_atomically
 
 HOME = Path(__file__).parent
 

@@ -4,6 +4,7 @@ from geomstats_ldp.estimators.frechet import PrivateFrechetMean
 from geomstats_ldp.estimators.location import PrivateMEstimator
 from geomstats_ldp.estimators.pca import PrivatePCA
 from geomstats_ldp.estimators.spd_covariance import PrivateSPDCovariance
+from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.estimators.von_mises_fisher import PrivateVMFLocation
 
 __all__ = [
@@ -12,4 +13,5 @@ __all__ = [
     "PrivatePCA",
     "PrivateSPDCovariance",
     "PrivateVMFLocation",
+    "Tuning",
 ]

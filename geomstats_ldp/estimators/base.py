@@ -16,12 +16,12 @@ from geomstats_ldp.defaults import (
 )
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
-from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.inference.sandwich import steady_guard_strength
 from geomstats_ldp.mechanisms import make_mechanism
-from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
+from geomstats_ldp.protocol import InferenceRule, make_protocol
 from geomstats_ldp.protocol.checks import check_count, check_preconditioner
 
 
@@ -36,6 +36,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         State of the collection.
     """
 
+    #: Retraction unless `tuning` names one.
+    _retraction = "exponential"
+
     def __init__(
         self,
         *,
@@ -44,17 +47,8 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         mechanism,
         initial_point,
         region_radius,
-        preconditioner,
-        retraction,
         n_participants,
-        pairs_per_round,
-        hessian,
-        hessian_prior,
-        radius,
-        gain,
-        inference,
-        engine,
-        keep_transcript,
+        tuning,
         verbose,
         random_state,
     ):
@@ -63,19 +57,26 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         self.mechanism = mechanism
         self.initial_point = initial_point
         self.region_radius = region_radius
-        self.preconditioner = preconditioner
-        self.retraction = retraction
         self.n_participants = n_participants
-        self.pairs_per_round = pairs_per_round
-        self.hessian = hessian
-        self.hessian_prior = hessian_prior
-        self.radius = radius
-        self.gain = gain
-        self.inference = inference
-        self.engine = engine
-        self.keep_transcript = keep_transcript
+        self.tuning = tuning
         self.verbose = verbose
         self.random_state = random_state
+
+    def set_params(self, **params):
+        """Set parameters; ``tuning__radius`` and the like also while `tuning` is None.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self : object
+        """
+        is_nested = any(name.startswith("tuning__") for name in params)
+        if is_nested and params.get("tuning", self.tuning) is None:
+            params = {**params, "tuning": Tuning()}
+        return super().set_params(**params)
 
     @abstractmethod
     def _make_space(self, width):
@@ -89,90 +90,71 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     def _make_loss(self, space, center):
         """The loss."""
 
-    def _make_region(self, geometry):
-        """Working region."""
-        return geodesic_ball(geometry.reference, self.region_radius)
-
     def _check_query_region(self, query_region):
         """Raise ProtocolError if the model makes no sense on so large a region."""
 
-    def _make_preconditioner(self, geometry):
-        """Matrix of the preconditioner in the frame at the centre."""
-        return check_preconditioner(self.preconditioner, geometry.dim)
+    def _make_preconditioner(self, preconditioner, geometry):
+        """Matrix of the preconditioner of `tuning` in the frame at the centre."""
+        return check_preconditioner(preconditioner, geometry.dim)
 
     def _make_protocol(self, width, n_participants):
-        self._check_rules()
-        space = self._make_space(width)
-        geometry = Geometry(space, self._make_center(space), retraction=self.retraction)
-        region = self._make_region(geometry)
-        check_region(geometry, region, 0.0)
-        loss = self._make_loss(space, geometry.reference)
+        tuning = check_tuning(self.tuning)
+        if self.n_participants is not None:
+            check_count("n_participants", self.n_participants)
+        geometry, region = self._make_geometry(width, tuning)
+        loss = self._make_loss(geometry.space, geometry.reference)
         loss.check_space(geometry)
         planned = self.n_participants if self.n_participants is not None else n_participants
         length = bending_length(geometry, region, loss)
-        radius = self.radius or self._default_radius(geometry, region, loss, length, planned)
+        radius = tuning.radius or self._default_radius(geometry, region, loss, length, planned)
         query_region = region_of_queries(geometry, region, radius.maximum)
         self._check_query_region(query_region)
         mechanism = self._make_mechanism(geometry, loss, query_region)
-        preconditioner = self._make_preconditioner(geometry)
-        inference = self._make_inference(geometry, loss, region)
-        gain = self.gain or default_gain(
+        preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
+        inference = complete_rule(
+            tuning.inference, loss.target_hessian(geometry, region), geometry.dim
+        )
+        gain = tuning.gain or default_gain(
             mechanism,
             loss.hessian_bound(geometry, query_region),
             length,
             region.radius,
             preconditioner,
             planned,
-            self.pairs_per_round,
-            hessian=self._gain_hessian(geometry, loss, region, inference, preconditioner),
+            tuning.pairs_per_round,
+            hessian=prior_scale(tuning.inference, preconditioner)
+            or loss.typical_hessian(geometry, region),
         )
         return make_protocol(
-            space,
+            geometry.space,
             loss,
             mechanism,
             region,
             radius=radius,
             gain=gain,
             inference=inference,
-            retraction=self.retraction,
+            retraction=geometry.retraction,
             reference=geometry.reference,
             initial_point=geometry.reference,
             preconditioner=preconditioner,
-            pairs_per_round=self.pairs_per_round,
+            pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
         )
 
-    def _check_rules(self):
-        check_count("pairs_per_round", self.pairs_per_round)
-        if self.n_participants is not None:
-            check_count("n_participants", self.n_participants)
-        rules = {"radius": RadiusRule, "gain": GainRule, "inference": InferenceRule}
-        for name, kind in rules.items():
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, kind):
-                raise ProtocolError(f"{name} must be a {kind.__name__} or None; got {value!r}")
-
-    def _make_inference(self, geometry, loss, region):
-        changes = {} if self.hessian is None else {"hessian": self.hessian}
-        if self.hessian is None and self.inference is None:
-            changes = _known_hessian(loss.target_hessian(geometry, region), geometry.dim)
-        if self.hessian_prior is not None:
-            matrix, sd = _check_prior(self.hessian_prior)
-            changes |= {"prior_hessian": matrix, "prior_sd": sd}
-            if self.inference is None:
-                changes["guard"] = steady_guard_strength(geometry.dim)
-        inference = replace(self.inference or InferenceRule(), **changes)
-        inference.check_dimension(geometry.dim)
-        return inference
-
-    def _gain_hessian(self, geometry, loss, region, inference, preconditioner):
-        """Typical eigenvalue of the Hessian for the gain, that of a prior of the user's if any."""
-        if self.hessian_prior is None:
-            return loss.typical_hessian(geometry, region)
-        # The gain counts eigenvalues of PH in units of the largest of P.
-        mean = np.trace(preconditioner @ np.array(inference.prior_hessian)) / geometry.dim
-        typical = float(mean / np.linalg.eigvalsh(preconditioner)[-1])
-        return typical if typical > 0 else loss.typical_hessian(geometry, region)
+    def _make_geometry(self, width, tuning):
+        """Geometry with its reference at the initial point, and the working region."""
+        space, region = self._make_space(width), tuning.working_region
+        if region is not None:
+            region = region._replace(center=self._to_internal(np.asarray(region.center)))
+        if region is not None and self.initial_point is None:
+            center = region.center
+        else:
+            center = self._make_center(space)
+        geometry = Geometry(space, center, retraction=tuning.retraction or self._retraction)
+        if region is None:
+            region = geodesic_ball(geometry.reference, self.region_radius)
+        check_region(geometry, region, 0.0)
+        return geometry, region
 
     def _make_mechanism(self, geometry, loss, query_region):
         return make_mechanism(
@@ -197,23 +179,58 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         )
 
 
-def _check_prior(prior):
-    if not isinstance(prior, (tuple, list)) or len(prior) != 2:
-        raise ProtocolError(
-            f"hessian_prior must be a tuple (matrix, standard deviation); got {prior!r}"
-        )
-    return prior
+def complete_rule(rule, known, dim):
+    """Fill the fields of an inference rule that leave the Hessian to the loss.
+
+    Parameters
+    ----------
+    rule : InferenceRule or None
+        None leaves everything to the loss; a rule that names how the Hessian is estimated leaves
+        nothing to it.
+    known : TargetHessian or None
+        What the loss knows.
+    dim : int
+
+    Returns
+    -------
+    rule : InferenceRule
+
+    Raises
+    ------
+    ProtocolError
+        If the prior of the rule has another dimension.
+    """
+    rule = InferenceRule() if rule is None else rule
+    rule.check_dimension(dim)
+    changes = {}
+    if rule.hessian is None:
+        changes = {"hessian": "shrunk", **_known_fields(known, dim)}
+        stated = ("hessian_range", "prior_hessian", "prior_sd")
+        changes |= {name: getattr(rule, name) for name in stated if getattr(rule, name) is not None}
+    if rule.prior_hessian is not None and rule.guard is None:
+        changes["guard"] = steady_guard_strength(dim)
+    return replace(rule, **changes)
 
 
-def _known_hessian(known, dim):
-    """Inference rules that make use of a `TargetHessian`."""
+def _known_fields(known, dim):
+    """Fields of an inference rule that make use of a `TargetHessian`."""
     if known is None:
         return {}
     if known.nearby_sd > 0:
         middle = (known.low + known.high) / 2 * np.eye(dim)
         return {"prior_hessian": tuple(map(tuple, middle)), "prior_sd": known.nearby_sd}
-    rules = {"hessian_range": (known.low, known.high)}
-    return rules | ({"hessian": "isotropic"} if known.is_isotropic else {})
+    fields = {"hessian_range": (known.low, known.high)}
+    return fields | ({"hessian": "isotropic"} if known.is_isotropic else {})
+
+
+def prior_scale(rule, preconditioner):
+    """Typical eigenvalue of the Hessian by the prior of a rule, None without a positive one."""
+    if rule is None or rule.prior_hessian is None:
+        return None
+    # The gain counts eigenvalues of PH in units of the largest of P.
+    mean = np.trace(preconditioner @ np.array(rule.prior_hessian)) / len(preconditioner)
+    scale = float(mean / np.linalg.eigvalsh(preconditioner)[-1])
+    return scale if scale > 0 else None
 
 
 def bending_length(geometry, region, loss):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.estimators import notices
+from geomstats_ldp.estimators.tuning import check_tuning
 from geomstats_ldp.exceptions import (
     InvalidMessageError,
     NotReadyError,
@@ -125,7 +126,7 @@ class Collecting:
     def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
         notices.warn_if_few(self.n_participants_, 2 * len(self.protocol_.directions), stacklevel=4)
-        loss = loss_from_spec(self.protocol_.loss)
+        loss = loss_from_spec(self.protocol_.loss_spec)
         notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
         return self
@@ -296,15 +297,15 @@ class Collecting:
 
     @property
     def transcript_(self):
-        """Public record of the run; needs ``keep_transcript=True``.
+        """Public record of the run; needs ``Tuning(keep_transcript=True)``.
 
         Messages of a round that is still open are not in it.
         """
         check_is_fitted(self, "server_")
         if not self.server_.keeps_messages:
             raise NotReadyError(
-                "transcript_ needs keep_transcript=True from the first message on, and ends where "
-                "a run is extended past its plan"
+                "transcript_ needs Tuning(keep_transcript=True) from the first message on, and "
+                "ends where a run is extended past its plan"
             )
         return Transcript(self.protocol_, self.server_.messages)
 
@@ -319,21 +320,12 @@ class Collecting:
         )
 
     def _new_server(self, protocol):
-        return Server(protocol, self._engine_for(protocol), keep_messages=self.keep_transcript)
-
-    def _engine_for(self, protocol):
-        """The engine asked for; "auto" compiles where the loss has closed forms as well."""
-        if self.engine == "geomstats" or loss_from_spec(protocol.loss).twin() is not None:
-            return self.engine
-        if self.engine == "compiled":
-            raise ProtocolError(
-                f"engine='compiled' has no closed forms for loss {protocol.loss['name']!r}; "
-                "use engine='auto'"
-            )
-        return "geomstats" if self.engine == "auto" else self.engine
+        tuning = check_tuning(self.tuning)
+        engine = _engine_for(tuning.engine, protocol)
+        return Server(protocol, engine, keep_messages=tuning.keep_transcript)
 
     def _check_model(self, protocol):
-        name = protocol.loss["name"]
+        name = protocol.loss_spec["name"]
         if name not in self._loss_names():
             raise ProtocolError(
                 f"protocol must have a loss of {type(self).__name__}, one of "
@@ -369,6 +361,18 @@ class Collecting:
     def _from_internal(self, points):
         """Points in the coordinates of the user."""
         return points
+
+
+def _engine_for(engine, protocol):
+    """The engine asked for; "auto" compiles where the loss has closed forms as well."""
+    if engine == "geomstats" or loss_from_spec(protocol.loss_spec).twin() is not None:
+        return engine
+    if engine == "compiled":
+        raise ProtocolError(
+            f"engine='compiled' has no closed forms for loss {protocol.loss_spec['name']!r}; "
+            "use engine='auto'"
+        )
+    return "geomstats" if engine == "auto" else engine
 
 
 def _is_message_list(messages):

@@ -10,7 +10,7 @@ epsilon : float, default=1.0
 delta : float, default=0.0
     Zero for the pure mechanisms; in (0, 1) for ``mechanism="gaussian"``.
 mechanism : {"privunit", "gaussian", "l2_ball"}, default="privunit"
-    Local randomiser.
+    Local randomiser, which makes the message private.
 """
 
 _RUN = """
@@ -18,24 +18,9 @@ n_participants : int, optional
     Planned number of participants: it sets the query radius and the gain, and with an odd number
     the last participant gives an ordinary update. `fit` plans for the rows it is given, and uses
     this number, if there is one, for radius and gain only.
-pairs_per_round : int, default=1
-    Query pairs that share one iterate.
-hessian : {"shrunk", "isotropic", "raw"}, optional
-    Whether the deviatoric part of the estimated Hessian is shrunk by its noise, left out or kept
-    whole. By default all that the loss knows of it is used: bounds on its eigenvalues, or that it
-    is isotropic. A value, and `inference` too, leaves that out.
-hessian_prior : tuple (matrix [dim, dim], float), optional
-    Public prior of the Hessian in frame coordinates, and the standard deviation of an entry about
-    it, in place of shrinkage. It sharpens the region under strong privacy where the loss knows
-    little.
-radius : RadiusRule, optional
-gain : GainRule, optional
-inference : InferenceRule, optional
-    Public rules in place of the defaults, which need no tuning.
-engine : {"auto", "compiled", "geomstats"}, default="auto"
-    Whether the recursion runs compiled or calls geomstats; the results agree.
-keep_transcript : bool, default=False
-    Keep every message, for `transcript_`.
+tuning : Tuning, optional
+    Settings in place of the defaults, which need no tuning: the working region, the rules of the
+    recursion and of the inference, the engine, and whether messages are kept.
 verbose : bool, default=False
     Show a progress bar in `fit`.
 random_state : None, int, numpy Generator or RandomState, default=None

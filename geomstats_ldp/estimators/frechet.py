@@ -36,14 +36,6 @@ class PrivateFrechetMean(LocationEstimator):
         the space, where it has one.
     region_radius : float, default=1.0
         Geodesic radius about `initial_point` within which the centre is sought.
-    region : GeodesicBall, LogBox or SpectralBand, optional
-        Working region in place of that ball, from `geomstats_ldp.geometry`, with its centre in the
-        coordinates of `space`. `initial_point` is then its centre by default.
-    preconditioner : array-like, shape [dim, dim], optional
-        Public symmetric positive definite map of the update, in the frame at `initial_point`.
-        Default the identity.
-    retraction : str, default="exponential"
-        How queries, updates and the region move; "projection" is available on the sphere.
     {run}
 
     Attributes
@@ -76,18 +68,8 @@ class PrivateFrechetMean(LocationEstimator):
         *,
         initial_point=None,
         region_radius=1.0,
-        region=None,
-        preconditioner=None,
-        retraction="exponential",
         n_participants=None,
-        pairs_per_round=1,
-        hessian=None,
-        hessian_prior=None,
-        radius=None,
-        gain=None,
-        inference=None,
-        engine="auto",
-        keep_transcript=False,
+        tuning=None,
         verbose=False,
         random_state=None,
     ):
@@ -97,23 +79,13 @@ class PrivateFrechetMean(LocationEstimator):
             mechanism=mechanism,
             initial_point=initial_point,
             region_radius=region_radius,
-            preconditioner=preconditioner,
-            retraction=retraction,
             n_participants=n_participants,
-            pairs_per_round=pairs_per_round,
-            hessian=hessian,
-            hessian_prior=hessian_prior,
-            radius=radius,
-            gain=gain,
-            inference=inference,
-            engine=engine,
-            keep_transcript=keep_transcript,
+            tuning=tuning,
             verbose=verbose,
             random_state=random_state,
         )
         self.space = space
         self.loss = loss
-        self.region = region
         self.scale = scale
         self.data_radius = data_radius
 

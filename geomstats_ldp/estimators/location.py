@@ -8,21 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import (
-    GeodesicBall,
-    LogBox,
-    SpectralBand,
-    UserCoordinates,
-    origin_of,
-)
+from geomstats_ldp.geometry import UserCoordinates, origin_of
 from geomstats_ldp.losses import check_registered, loss_from_spec
 
 
 class LocationEstimator(BasePrivateEstimator):
     """Base of the estimators whose parameter is a point of the space the data live on."""
-
-    #: Working region, where an estimator offers it as a parameter in place of `region_radius`.
-    region = None
 
     # ---------------------------------------------------------------- protocol
 
@@ -40,29 +31,12 @@ class LocationEstimator(BasePrivateEstimator):
 
     def _make_center(self, space):
         if self.initial_point is None:
-            if self.region is not None:
-                return self._inner_region(space.dim).center
             return origin_of(space)
         point = np.array(self.initial_point, dtype=float)
         shape = self._user_space(space.dim).shape
         if point.shape != tuple(shape):
             raise ProtocolError(f"initial_point must have shape {shape}; got {point.shape}")
         return self._to_internal(point)
-
-    def _make_region(self, geometry):
-        if self.region is None:
-            return super()._make_region(geometry)
-        return self._inner_region(geometry.dim)
-
-    def _inner_region(self, width):
-        """Region of the user in the coordinates that the protocol computes in."""
-        if not isinstance(self.region, (GeodesicBall, LogBox, SpectralBand)):
-            raise ProtocolError(
-                "region must be made by geodesic_ball, spherical_cap, log_box or spectral_band; "
-                f"got {self.region!r}"
-            )
-        center = self._coordinates(width).to_internal(self.region.center)
-        return self.region._replace(center=center)
 
     def _coordinates(self, width=None):
         return UserCoordinates(self._user_space(self.n_features_in_ if width is None else width))
@@ -108,7 +82,7 @@ class LocationEstimator(BasePrivateEstimator):
         score : float
         """
         check_is_fitted(self, "server_")
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss)
+        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
         rows = loss.check_data(geometry, self._to_internal(self._check_rows(X, reset=False)))
         point = self.server_.state.average
         return float(-np.mean(loss.value(geometry, point, loss.clip(geometry, rows))))
@@ -134,14 +108,6 @@ class PrivateMEstimator(LocationEstimator):
         where it has one.
     region_radius : float, default=1.0
         Geodesic radius about `initial_point` within which the parameter is sought.
-    region : GeodesicBall, LogBox or SpectralBand, optional
-        Working region in place of that ball, from `geomstats_ldp.geometry`, with its centre in the
-        coordinates of `space`. `initial_point` is then its centre by default.
-    preconditioner : array-like, shape [dim, dim], optional
-        Public symmetric positive definite map of the update, in the frame at `initial_point`.
-        Default the identity.
-    retraction : str, default="exponential"
-        How queries, updates and the region move; "projection" is available on the sphere.
     {run}
 
     Attributes
@@ -174,18 +140,8 @@ class PrivateMEstimator(LocationEstimator):
         *,
         initial_point=None,
         region_radius=1.0,
-        region=None,
-        preconditioner=None,
-        retraction="exponential",
         n_participants=None,
-        pairs_per_round=1,
-        hessian=None,
-        hessian_prior=None,
-        radius=None,
-        gain=None,
-        inference=None,
-        engine="auto",
-        keep_transcript=False,
+        tuning=None,
         verbose=False,
         random_state=None,
     ):
@@ -195,23 +151,13 @@ class PrivateMEstimator(LocationEstimator):
             mechanism=mechanism,
             initial_point=initial_point,
             region_radius=region_radius,
-            preconditioner=preconditioner,
-            retraction=retraction,
             n_participants=n_participants,
-            pairs_per_round=pairs_per_round,
-            hessian=hessian,
-            hessian_prior=hessian_prior,
-            radius=radius,
-            gain=gain,
-            inference=inference,
-            engine=engine,
-            keep_transcript=keep_transcript,
+            tuning=tuning,
             verbose=verbose,
             random_state=random_state,
         )
         self.space = space
         self.loss = loss
-        self.region = region
 
     def _loss_names(self):
         return (self.loss.name,)

@@ -37,12 +37,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought; together with
         the query radius it must stay under pi/2.
-    preconditioner : array-like, shape [n_features, n_features], optional
-        Public symmetric positive definite map of the update, as a matrix on the ambient space of
-        which the block tangent at `initial_point` is used. The inverse of an earlier estimate of
-        the Hessian is best. Default the identity.
-    retraction : {"projection", "exponential"}, default="projection"
-        How queries, updates and the region move along the sphere; "projection" normalises.
     {run}
 
     Attributes
@@ -68,6 +62,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     """
 
     _min_features = 2
+    _retraction = "projection"
 
     def __init__(
         self,
@@ -78,17 +73,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         *,
         initial_point=None,
         region_radius=1.0,
-        preconditioner=None,
-        retraction="projection",
         n_participants=None,
-        pairs_per_round=1,
-        hessian=None,
-        hessian_prior=None,
-        radius=None,
-        gain=None,
-        inference=None,
-        engine="auto",
-        keep_transcript=False,
+        tuning=None,
         verbose=False,
         random_state=None,
     ):
@@ -98,17 +84,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
             mechanism=mechanism,
             initial_point=initial_point,
             region_radius=region_radius,
-            preconditioner=preconditioner,
-            retraction=retraction,
             n_participants=n_participants,
-            pairs_per_round=pairs_per_round,
-            hessian=hessian,
-            hessian_prior=hessian_prior,
-            radius=radius,
-            gain=gain,
-            inference=inference,
-            engine=engine,
-            keep_transcript=keep_transcript,
+            tuning=tuning,
             verbose=verbose,
             random_state=random_state,
         )
@@ -138,10 +115,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
                 f"be told apart; got {query_region.radius:.4g} in all"
             )
 
-    def _make_preconditioner(self, geometry):
-        if self.preconditioner is None:
+    def _make_preconditioner(self, preconditioner, geometry):
+        if preconditioner is None:
             return np.eye(geometry.dim)
-        matrix = np.array(self.preconditioner, dtype=float)
+        matrix = np.array(preconditioner, dtype=float)
         if matrix.shape != (geometry.dim + 1, geometry.dim + 1):
             raise ProtocolError(
                 f"preconditioner must have shape {(geometry.dim + 1, geometry.dim + 1)}; "
@@ -191,5 +168,5 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss)
+        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
         return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))

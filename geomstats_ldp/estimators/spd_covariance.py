@@ -50,11 +50,6 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         Affine-invariant distance about `initial_point` within which the matrix is sought: the
         root of the sum of squared logarithms of their relative eigenvalues. The score bound, and
         with it the noise, grows like its exponential.
-    preconditioner : array-like, shape [dim, dim], optional
-        Public symmetric positive definite map of the update, in the frame at `initial_point`.
-        Default the identity.
-    retraction : {"exponential"}, default="exponential"
-        How queries, updates and the region move.
     {run}
 
     Attributes
@@ -69,7 +64,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     -----
     The Hessian at the target is half the identity whatever the law of the data, if the target
     lies in the working region. By default this is used as the prior, with a standard deviation of
-    0.1 an entry; `hessian`, `hessian_prior` or `inference` take its place.
+    0.1 an entry; what `tuning.inference` states of the Hessian takes its place.
 
     Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
     them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what
@@ -102,17 +97,8 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         *,
         initial_point=None,
         region_radius=1.5,
-        preconditioner=None,
-        retraction="exponential",
         n_participants=None,
-        pairs_per_round=1,
-        hessian=None,
-        hessian_prior=None,
-        radius=None,
-        gain=None,
-        inference=None,
-        engine="auto",
-        keep_transcript=False,
+        tuning=None,
         verbose=False,
         random_state=None,
     ):
@@ -122,17 +108,8 @@ class PrivateSPDCovariance(BasePrivateEstimator):
             mechanism=mechanism,
             initial_point=initial_point,
             region_radius=region_radius,
-            preconditioner=preconditioner,
-            retraction=retraction,
             n_participants=n_participants,
-            pairs_per_round=pairs_per_round,
-            hessian=hessian,
-            hessian_prior=hessian_prior,
-            radius=radius,
-            gain=gain,
-            inference=inference,
-            engine=engine,
-            keep_transcript=keep_transcript,
+            tuning=tuning,
             verbose=verbose,
             random_state=random_state,
         )
@@ -224,5 +201,5 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss)
+        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
         return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))

@@ -26,11 +26,6 @@ class PrivateVMFLocation(LocationEstimator):
         (1, ..., 1).
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought.
-    preconditioner : array-like, shape [dim, dim], optional
-        Public symmetric positive definite map of the update, in the frame at `initial_point`.
-        Default the identity.
-    retraction : {"projection", "exponential"}, default="projection"
-        How queries, updates and the region move along the sphere; "projection" normalises.
     {run}
 
     Attributes
@@ -57,6 +52,7 @@ class PrivateVMFLocation(LocationEstimator):
     """
 
     _min_features = 2
+    _retraction = "projection"
     space = None
 
     def __init__(
@@ -68,17 +64,8 @@ class PrivateVMFLocation(LocationEstimator):
         *,
         initial_point=None,
         region_radius=1.0,
-        preconditioner=None,
-        retraction="projection",
         n_participants=None,
-        pairs_per_round=1,
-        hessian=None,
-        hessian_prior=None,
-        radius=None,
-        gain=None,
-        inference=None,
-        engine="auto",
-        keep_transcript=False,
+        tuning=None,
         verbose=False,
         random_state=None,
     ):
@@ -88,17 +75,8 @@ class PrivateVMFLocation(LocationEstimator):
             mechanism=mechanism,
             initial_point=initial_point,
             region_radius=region_radius,
-            preconditioner=preconditioner,
-            retraction=retraction,
             n_participants=n_participants,
-            pairs_per_round=pairs_per_round,
-            hessian=hessian,
-            hessian_prior=hessian_prior,
-            radius=radius,
-            gain=gain,
-            inference=inference,
-            engine=engine,
-            keep_transcript=keep_transcript,
+            tuning=tuning,
             verbose=verbose,
             random_state=random_state,
         )

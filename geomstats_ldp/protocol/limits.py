@@ -18,6 +18,8 @@ LARGEST_POINT = 4096
 LARGEST_FACTORS = 64
 #: Query directions of one cycle, a few times the coordinate cycle of the largest dimension.
 LARGEST_CYCLE = 8 * LARGEST_DIM
+#: Numbers in the queries of one round, half a gigabyte.
+LARGEST_ROUND = 2**26
 
 
 def check_limits(record):
@@ -36,6 +38,8 @@ def check_limits(record):
     _check_at_most("dim of the mechanism", _size("dim", record["mechanism"]["dim"]), LARGEST_DIM)
     _check_at_most("number of basis vectors", len(record["basis"]), LARGEST_DIM)
     _check_at_most("number of directions", len(record["directions"]), LARGEST_CYCLE)
+    asked = 2 * _size("pairs_per_round", record["pairs_per_round"]) * size
+    _check_at_most("number of entries of the queries of a round", asked, LARGEST_ROUND)
 
 
 def _space_sizes(record, room):

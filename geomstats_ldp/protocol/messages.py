@@ -22,6 +22,10 @@ SIDES = ("plus", "minus", "base")
 _LONGEST_FINGERPRINT = 128
 
 
+#: Entries of messages up to here can be squared and summed without overflow.
+LARGEST_ENTRY = 1e120
+
+
 @dataclass(frozen=True)
 class Query:
     """Public question to one participant: the score at `point`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 
@@ -106,9 +106,10 @@ class InferenceRule(_Rule):
 
     Parameters
     ----------
-    hessian : {"shrunk", "isotropic", "raw"}
+    hessian : {"shrunk", "isotropic", "raw"}, optional
         Whether the deviatoric part of the regression Hessian is shrunk by its noise, left out, or
-        kept whole.
+        kept whole. Default "shrunk"; an estimator then also makes use of all that its loss knows:
+        bounds on the eigenvalues, that the Hessian is isotropic, or a prior.
     ridge : float
         The ridge is ``ridge * (s_n / d) * n^-1/2``.
     hessian_floor : float
@@ -140,7 +141,7 @@ class InferenceRule(_Rule):
         Standard deviation of an entry of the Hessian about its prior, in units of the Hessian.
     """
 
-    hessian: str = "shrunk"
+    hessian: str | None = None
     ridge: float = 0.1
     hessian_floor: float = 0.5
     hessian_unit: float = 0.0
@@ -162,13 +163,17 @@ class InferenceRule(_Rule):
             object.__setattr__(self, "guard", _non_negative("guard", self.guard))
         for name in ("hessian_floor", "covariance_floor", "guard_power"):
             _positive(name, getattr(self, name))
-        if self.hessian not in HESSIANS:
+        if self.hessian is not None and self.hessian not in HESSIANS:
             raise ProtocolError(f"hessian must be one of {HESSIANS}; got {self.hessian!r}")
         if self.divisor not in DIVISORS:
             raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")
         self._check_range()
         self._check_prior()
         self._settle()
+
+    def settled(self):
+        """The rule with the Hessian named, as a protocol holds it."""
+        return replace(self, hessian=self.hessian or "shrunk")
 
     def check_dimension(self, dim):
         """Raise ProtocolError if the prior is of another dimension."""

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geomstats_ldp.archives import ArraySpec, open_arrays
 from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.files import write_atomically
+from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 from geomstats_ldp.protocol.protocol import Protocol
-from geomstats_ldp.serialization import open_arrays, write_atomically
+from geomstats_ldp.serialization import LONG_TEXT
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +45,24 @@ class Transcript:
     def load(cls, path):
         """Read a transcript that `save` wrote.
 
+        Whether the rows can be messages shows when they are replayed, which knows the queries.
+
+        Parameters
+        ----------
+        path : path-like or binary file
+
         Raises
         ------
         MessageError
             If the file is not a transcript.
         """
         with open_arrays(path, "a transcript", MessageError) as file:
-            return cls(Protocol.from_json(str(file["protocol"])), file["messages"])
+            protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
+            shape, planned = protocol.geometry.shape, protocol.n_participants
+            spec = ArraySpec("messages", (None, *shape), low=-LARGEST_ENTRY, high=LARGEST_ENTRY)
+            messages = file.read_arrays([spec])["messages"]
+            if planned is not None and len(messages) > planned:
+                raise ValueError(
+                    f"{planned} participants are planned; got {len(messages)} messages"
+                )
+            return cls(protocol, messages)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from geomstats_ldp.datasets import NHANES_2015_2016, load_nhanes_body_measures
-from geomstats_ldp.estimators import PrivatePCA
+from geomstats_ldp.estimators import PrivatePCA, Tuning
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.replicates import replicate
@@ -84,16 +84,16 @@ def nhanes_estimator(mechanism="privunit", epsilon=1.0, **parameters):
     reference = NHANES_2015_2016
     moment = np.asarray(reference.second_moment)
     gap = np.linalg.eigvalsh(moment)[-1] * np.eye(len(moment)) - moment
-    return PrivatePCA(
+    estimator = PrivatePCA(
         norm_bound=reference.norm_bound,
         epsilon=epsilon,
         delta=GAUSSIAN_DELTA if mechanism == "gaussian" and math.isfinite(epsilon) else 0.0,
         mechanism=mechanism,
         initial_point=reference.leading_direction(),
         # The leading direction is in the null space of the gap, and drops out of its inverse.
-        preconditioner=np.linalg.pinv(gap, rcond=1e-8, hermitian=True),
-        **parameters,
+        tuning=Tuning(preconditioner=np.linalg.pinv(gap, rcond=1e-8, hermitian=True)),
     )
+    return estimator.set_params(**parameters)
 
 
 def batch_direction(data, norm_bound=NHANES_2015_2016.norm_bound):
@@ -166,7 +166,7 @@ def oracle_semi_axis(data, mechanism="privunit", epsilon=1.0):
     hessian = frame @ (target @ moment @ target * np.eye(3) - moment) @ frame.T
     scores = loss.score(geometry, target, clipped) @ frame.T
     total = scores.T @ scores / len(data) + sum(
-        protocol.randomiser.noise_covariance(score) for score in scores
+        protocol.mechanism.noise_covariance(score) for score in scores
     ) / len(data)
     inverse = np.linalg.inv(hessian)
     largest = np.linalg.eigvalsh(inverse @ total @ inverse / len(data))[-1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from functools import wraps
 from numbers import Integral
 
 import numpy as np
@@ -14,31 +16,37 @@ from geomstats_ldp.exceptions import (
     MessageError,
     StaleMessageError,
 )
-from geomstats_ldp.protocol import Message, Protocol, Query
+from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.protocol import check_is_protocol
-from geomstats_ldp.serialization import open_arrays, write_atomically
+from geomstats_ldp.server.checkpoint import UNSAVED, load_checkpoint, save_checkpoint, state_arrays
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import (
     N_PAIRS,
     N_PARTICIPANTS,
-    RegressionSums,
-    State,
     check_finite,
     copy_state,
     initial_state,
     make_scratch,
 )
+from geomstats_ldp.server.vectors import check_vector
 from geomstats_ldp.wording import shape_text
 
-#: Relative size of a normal component, or of an excess over the support, that is only rounding.
-_ROUNDING = 1e-8
 
-#: Entries of messages up to here can be squared and summed without overflow.
-_LARGEST_ENTRY = 1e120
+def _alone(method):
+    """Let one thread at a time run the methods of a server."""
+
+    @wraps(method)
+    def locked(self, *args, **kwargs):
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return locked
 
 
 class Server:
     """Interactive collection: open queries out, private messages in.
+
+    Threads may share a server: its methods run one at a time.
 
     Parameters
     ----------
@@ -53,6 +61,8 @@ class Server:
         State after the last complete round.
     pending : dict
         Messages received for the open round, by their index in it.
+    lock : threading.RLock
+        Held by every method; hold it to do several things without others in between.
 
     Raises
     ------
@@ -69,16 +79,20 @@ class Server:
         self.scratch = make_scratch(geometry.shape, geometry.dim, protocol.pairs_per_round)
         self._round_is_open = False
         self._kept = [] if keep_messages else None
+        self._version = UNSAVED
+        self.lock, self._saving = threading.RLock(), threading.Lock()
 
+    @_alone
     def __getstate__(self):
         # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
         kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
-        return kept | {"engine": self.engine.name, "messages": self._kept}
+        kept |= {"engine": self.engine.name, "messages": self._kept, "version": self._version}
+        return kept | {"pending": dict(self.pending), "messages": self._kept and list(self._kept)}
 
     def __setstate__(self, kept):
         self.__init__(kept["protocol"], kept["engine"])
         self.state, self.pending = kept["state"], kept["pending"]
-        self._kept = kept["messages"]
+        self._kept, self._version = kept["messages"], kept["version"]
 
     # ---------------------------------------------------------------- clock
 
@@ -93,15 +107,18 @@ class Server:
         return int(self.state.counts[N_PAIRS])
 
     @property
+    @_alone
     def n_received(self):
         """Participants heard from, those of the open round included."""
         return self.n_participants + len(self.pending)
 
     @property
+    @_alone
     def round(self):
         """Number of the open round, counted from zero."""
         return -(-self.n_participants // (2 * self.protocol.pairs_per_round))
 
+    @_alone
     def round_size(self):
         """Answers that the open round waits for in all: pairs, one odd last participant, or 0."""
         full = 2 * self.protocol.pairs_per_round
@@ -117,6 +134,7 @@ class Server:
         return self._kept is not None
 
     @property
+    @_alone
     def messages(self):
         """Messages of all complete rounds in the order of their queries, or None if not kept."""
         if self._kept is None:
@@ -125,6 +143,7 @@ class Server:
 
     # ---------------------------------------------------------------- queries
 
+    @_alone
     def queries(self):
         """Open queries of the current round, those not answered yet.
 
@@ -153,6 +172,7 @@ class Server:
 
     # ---------------------------------------------------------------- messages
 
+    @_alone
     def receive(self, messages):
         """Take answers to open queries, all or none.
 
@@ -200,43 +220,11 @@ class Server:
             raise DuplicateMessageError(
                 f"query {message.index} of round {self.round} has been answered already"
             )
-        return self._check_vector(message.tangent_vec, self._query(message.index, size).point)
+        return check_vector(
+            self.protocol, message.tangent_vec, self._query(message.index, size).point
+        )
 
-    def _check_vector(self, vector, point):
-        geometry = self.protocol.geometry
-        try:
-            vector = np.array(vector)
-        except ValueError as error:
-            raise InvalidMessageError(f"tangent_vec must be an array; {error}") from error
-        if vector.dtype.kind not in "fiu" or vector.shape != geometry.shape:
-            raise InvalidMessageError(
-                f"tangent_vec must be real numbers of shape {geometry.shape}; "
-                f"got {vector.dtype} of shape {vector.shape}"
-            )
-        vector = vector.astype(float)
-        if not np.isfinite(vector).all():
-            raise InvalidMessageError("tangent_vec must be finite; it contains NaN or inf")
-        if np.max(np.abs(vector)) > _LARGEST_ENTRY:
-            raise InvalidMessageError(
-                f"tangent_vec must have entries of at most {_LARGEST_ENTRY:g}, so that they can "
-                f"be squared; got {np.max(np.abs(vector)):.3g}"
-            )
-        size = float(np.linalg.norm(vector))
-        normal = float(np.linalg.norm(vector - geometry.to_tangent(vector, point)))
-        if normal > _ROUNDING * size:
-            raise InvalidMessageError(
-                f"tangent_vec must be tangent at its query; {normal:.3g} of its length "
-                f"{size:.3g} is normal"
-            )
-        randomiser = self.protocol.randomiser
-        coords = geometry.coordinates(vector, point)
-        if not randomiser.in_support(coords, _ROUNDING):
-            raise InvalidMessageError(
-                f"tangent_vec must lie in the support of the mechanism {randomiser!r}, of radius "
-                f"{randomiser.support_radius:.6g}; got norm {np.linalg.norm(coords):.6g}"
-            )
-        return vector
-
+    @_alone
     def replay(self, vectors, extend=False):
         """Take many answers at once: row i answers the i-th query of the schedule from here on.
 
@@ -260,11 +248,9 @@ class Server:
             if extend and self.round_size() == 0:
                 self.protocol, self._kept = replace(self.protocol, n_participants=None), None
             vectors = self._check_batch(vectors)
-            self.state = copy_state(self.state)
             position = 0
             while self.round_size() > 0 and position < len(vectors):
                 position += self._replay_step(vectors[position:])
-            check_finite(self.state)
         except BaseException:
             self.protocol, self.state, self.pending, self._kept = before
             self._round_is_open = False
@@ -293,15 +279,7 @@ class Server:
         n_full = self._full_rounds(len(vectors))
         if not self.pending and size == full and n_full > 0:
             used = n_full * full
-            self._round_is_open = False
-            self.engine.replay_rounds(
-                self.engine.geometry,
-                self.protocol.working_region,
-                self.protocol.schedule,
-                self.state,
-                self.scratch,
-                vectors[:used],
-            )
+            self._bring_forward(self.engine.replay_rounds, vectors[:used])
             self._keep(vectors[:used].copy())
             return used
         self._open(size)
@@ -319,28 +297,28 @@ class Server:
         return left // full
 
     def _advance(self, vectors):
-        """Close the open round on a copy of the state, so that a failure changes nothing."""
-        state = copy_state(self.state)
-        common = (
-            self.engine.geometry,
-            self.protocol.working_region,
-            self.protocol.schedule,
-            state,
-            self.scratch,
-        )
+        """Close the open round."""
         if len(vectors) == 1:
-            self.engine.close_single(*common, vectors[0])
+            self._bring_forward(self.engine.close_single, vectors[0])
         else:
-            self.engine.close_round(*common, vectors, len(vectors) // 2)
+            self._bring_forward(self.engine.close_round, vectors, len(vectors) // 2)
+        self._keep(vectors)
+
+    def _bring_forward(self, function, *answers):
+        """Run the recursion on a copy: a failure changes nothing, and readers see whole states."""
+        state = copy_state(self.state)
+        protocol, geometry = self.protocol, self.engine.geometry
+        region, schedule = protocol.working_region, protocol.schedule
+        function(geometry, region, schedule, state, self.scratch, *answers)
         check_finite(state)
         self.state = state
-        self._keep(vectors)
         self._round_is_open = False
 
     def _keep(self, messages):
         if self._kept is not None:
             self._kept.append(messages)
 
+    @_alone
     def adopt(self, state, messages=()):
         """Continue from a state that the recursion has brought forward elsewhere.
 
@@ -359,33 +337,58 @@ class Server:
     # ---------------------------------------------------------------- checkpoint
 
     def save(self, path):
-        """Write protocol, state and pending messages to a ``.npz`` file, without pickle."""
-        arrays = {
+        """Write protocol, state and pending messages to a ``.npz`` file, without pickle.
+
+        Raises
+        ------
+        NewerStateError
+            If the file holds a state that this server does not continue; it stays as it is.
+        InvalidMessageError
+            If rows that were replayed wait in the open round and are no messages: nobody could
+            tell them from damage when the file is read.
+        """
+        with self._saving:
+            self._version = save_checkpoint(path, self._arrays(), self._version)
+
+    @_alone
+    def _arrays(self):
+        """What a checkpoint holds, as it is at this moment."""
+        self._check_pending()
+        vectors = [self.pending[index] for index in sorted(self.pending)]
+        return {
             "protocol": np.array(self.protocol.to_json()),
             "engine": np.array(self.engine.name),
             "pending_index": np.array(sorted(self.pending), dtype=np.int64),
-            "pending_vectors": np.array([self.pending[index] for index in sorted(self.pending)]),
-            "iterate": self.state.iterate,
-            "average": self.state.average,
-            "counts": self.state.counts,
+            "pending_vectors": np.reshape(vectors, (-1, *self.protocol.geometry.shape)),
+            **state_arrays(self.state),
         }
-        arrays.update({f"sums_{name}": value for name, value in self.state.sums._asdict().items()})
-        write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
+
+    def _check_pending(self):
+        """Raise InvalidMessageError unless what waits are messages to open queries."""
+        size = self.round_size()
+        if self.pending and (max(self.pending) >= size or len(self.pending) >= size):
+            raise InvalidMessageError(f"fewer than {size} messages can wait in the open round")
+        for index, vector in self.pending.items():
+            self._open(size)
+            check_vector(self.protocol, vector, self._query(index, size).point)
 
     @classmethod
     def load(cls, path):
         """Resume from a file that `save` wrote.
 
+        Parameters
+        ----------
+        path : path-like or binary file
+
         Raises
         ------
         MessageError
-            If the file is not a saved server.
+            If anything in the file is not what a collection could have come to.
         """
-        with open_arrays(path, "a saved server", MessageError) as file:
-            server = cls(Protocol.from_json(str(file["protocol"])), str(file["engine"]))
-            sums = RegressionSums(*(file[f"sums_{name}"] for name in RegressionSums._fields))
-            server.state = State(file["iterate"], file["average"], file["counts"], sums)
-            server.pending = dict(zip(file["pending_index"].tolist(), file["pending_vectors"]))
+        protocol, engine, state, pending, version = load_checkpoint(path)
+        server = cls(protocol, engine)
+        server.state, server.pending, server._version = state, pending, version
+        server._check_pending()
         return server
 
 

@@ -7,11 +7,12 @@ from geomstats_ldp import (
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
+    Tuning,
 )
 
 ESTIMATORS = [
     PrivatePCA(),
-    PrivatePCA(epsilon=float("inf"), engine="geomstats"),
+    PrivatePCA(epsilon=float("inf"), tuning=Tuning(engine="geomstats")),
     PrivateFrechetMean(),
     PrivateFrechetMean(loss="pseudo_huber", scale=0.5),
     PrivateVMFLocation(),

@@ -12,6 +12,7 @@ from geomstats_ldp import (
     PrivatePCA,
     Protocol,
     Transcript,
+    Tuning,
 )
 from geomstats_ldp.exceptions import (
     InvalidMessageError,
@@ -39,7 +40,7 @@ def answers(pca, n, seed=0):
 
 
 def test_a_transcript_of_mixed_inputs_replays_to_the_same_state():
-    pca = make_pca(initial_point=np.ones(3), keep_transcript=True)
+    pca = make_pca(initial_point=np.ones(3), tuning=Tuning(keep_transcript=True))
     first, second = answers(pca, 2)
     pca.partial_fit(second)
     pca.partial_fit(first.tangent_vec[None])  # a row answers the first open query
@@ -52,12 +53,14 @@ def test_a_transcript_of_mixed_inputs_replays_to_the_same_state():
 
 def test_a_transcript_needs_to_be_kept_from_the_start():
     pca = make_pca().fit(make_data(40))
-    pca.set_params(keep_transcript=True)
+    pca.set_params(tuning__keep_transcript=True)
     with pytest.raises(NotReadyError, match="keep_transcript"):
         assert pca.transcript_
-    pca = make_pca(initial_point=np.ones(3), keep_transcript=True, pairs_per_round=2).start()
+    pca = make_pca(
+        initial_point=np.ones(3), tuning=Tuning(keep_transcript=True, pairs_per_round=2)
+    ).start()
     pca.partial_fit(answers(pca, 1))
-    pca.set_params(pairs_per_round=1).start()
+    pca.set_params(tuning__pairs_per_round=1).start()
     pca.partial_fit(answers(pca, 2))
     assert len(pca.transcript_) == 2
     pca.partial_fit(pca.queries() and np.zeros((1, 3)))
@@ -66,7 +69,9 @@ def test_a_transcript_needs_to_be_kept_from_the_start():
 
 
 def test_a_transcript_of_another_protocol_is_refused():
-    other = make_pca(epsilon=1.0, keep_transcript=True).fit(make_data(20)).transcript_
+    other = (
+        make_pca(epsilon=1.0, tuning=Tuning(keep_transcript=True)).fit(make_data(20)).transcript_
+    )
     with pytest.raises(ProtocolError, match="transcript is of protocol"):
         make_pca(initial_point=np.ones(3)).start().partial_fit(other)
 
@@ -96,7 +101,7 @@ def test_the_protocol_in_the_file_decides(tmp_path):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, InvalidMessageError])
 def test_an_interrupted_extension_changes_nothing(monkeypatch, error):
-    pca = make_pca(keep_transcript=True).fit(make_data(41))
+    pca = make_pca(tuning=Tuning(keep_transcript=True)).fit(make_data(41))
     fingerprint, transcript = pca.protocol_.fingerprint, pca.transcript_.messages
 
     def interrupt(*args):
@@ -120,10 +125,11 @@ def test_an_interrupted_extension_changes_nothing(monkeypatch, error):
         ({"n_participants": -5}, "n_participants"),
         ({"n_participants": 2.5}, "n_participants"),
         ({"n_participants": "a"}, "n_participants"),
-        ({"pairs_per_round": 1.5}, "pairs_per_round"),
-        ({"radius": 0.1}, "radius"),
-        ({"gain": 0.1}, "gain"),
-        ({"inference": "a"}, "inference"),
+        ({"tuning": Tuning(pairs_per_round=1.5)}, "pairs_per_round"),
+        ({"tuning": Tuning(radius=0.1)}, "radius"),
+        ({"tuning": Tuning(gain=0.1)}, "gain"),
+        ({"tuning": Tuning(inference="a")}, "inference"),
+        ({"tuning": {"pairs_per_round": 2}}, "tuning must be a Tuning"),
     ],
 )
 def test_rules_of_the_wrong_kind_are_named(parameters, name):
@@ -152,7 +158,8 @@ def test_a_text_that_cannot_be_run_is_no_protocol(change):
 
 def test_records_of_a_protocol_are_frozen_too():
     protocol = make_pca().start(3).protocol_
-    for record in (protocol.loss, protocol.space, protocol.mechanism, protocol.region):
+    for part in ("space", "loss", "mechanism", "working_region"):
+        record = getattr(protocol, f"{part}_spec")
         with pytest.raises(TypeError, match="frozen"):
             record["name"] = "other"
     assert dataclasses.replace(protocol, n_participants=8).n_participants == 8
@@ -179,14 +186,14 @@ def test_large_rounds_keep_coverage(pairs_per_round):
     for seed in range(200):
         X = np.random.default_rng(seed).normal(target, 0.2, size=(6000, 2))
         mean = PrivateFrechetMean(
-            epsilon=4.0, pairs_per_round=pairs_per_round, random_state=seed
+            epsilon=4.0, tuning=Tuning(pairs_per_round=pairs_per_round), random_state=seed
         ).fit(X)
         covered += mean.confidence_region().contains(target)
     assert covered / 200 >= 0.89
 
 
 def test_transcript_type():
-    transcript = make_pca(keep_transcript=True).fit(make_data(20)).transcript_
+    transcript = make_pca(tuning=Tuning(keep_transcript=True)).fit(make_data(20)).transcript_
     assert isinstance(transcript, Transcript)
     assert transcript.messages.shape == (20, 3)
 

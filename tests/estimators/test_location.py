@@ -11,8 +11,9 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric, SPDMatrices
 from geomstats.learning.frechet_mean import FrechetMean
 from sklearn.base import clone
 
-from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator, PrivateVMFLocation
+from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator, PrivateVMFLocation, Tuning
 from geomstats_ldp.losses import FrechetLoss, PCALoss, VonMisesFisherLoss
+from geomstats_ldp.protocol import InferenceRule
 
 
 def disc_data(n, seed=0):
@@ -63,7 +64,9 @@ def test_hyperbolic_mean_without_privacy():
 def test_coordinates_do_not_matter(coords_type):
     space, hyperboloid = Hyperbolic(dim=2, coords_type=coords_type), Hyperbolic(dim=2)
     points = Hyperbolic(dim=2, coords_type="ball").to_coordinates(disc_data(600), "extrinsic")
-    outer = PrivateFrechetMean(space, epsilon=4.0, random_state=1, keep_transcript=True)
+    outer = PrivateFrechetMean(
+        space, epsilon=4.0, random_state=1, tuning=Tuning(keep_transcript=True)
+    )
     outer.fit(space.from_coordinates(points, "extrinsic"))
     inner = PrivateFrechetMean(hyperboloid, epsilon=4.0, random_state=1).fit(points)
     converted = space.to_coordinates(outer.estimate_, "extrinsic")
@@ -81,7 +84,8 @@ def test_coordinates_do_not_matter(coords_type):
 
 def test_rows_of_messages_replay_in_poincare_coordinates():
     disc = Hyperbolic(dim=2, coords_type="ball")
-    options = {"epsilon": 4.0, "random_state": 1, "keep_transcript": True, "engine": "geomstats"}
+    tuning = Tuning(keep_transcript=True, engine="geomstats")
+    options = {"epsilon": 4.0, "random_state": 1, "tuning": tuning}
     fitted = PrivateFrechetMean(disc, **options).fit(disc_data(40))
     rows = PrivateFrechetMean(disc, n_participants=40, **options).start()
     for block in np.array_split(fitted.transcript_.messages, 3):
@@ -99,7 +103,7 @@ def test_pseudo_huber_centre_resists_outliers():
     robust = PrivateFrechetMean(loss="pseudo_huber", scale=0.1, **options).fit(X)
     assert np.linalg.norm(robust.estimate_) < 0.4 * np.linalg.norm(plain.estimate_)
     assert_near(plain, X.mean(axis=0))
-    assert robust.protocol_.randomiser.bound < 0.1 < plain.protocol_.randomiser.bound
+    assert robust.protocol_.mechanism.bound < 0.1 < plain.protocol_.mechanism.bound
 
 
 def test_mean_direction():
@@ -161,7 +165,7 @@ def test_general_estimator_is_the_same_as_the_special_ones():
     X = np.random.default_rng(6).normal([1.0, 0.5, 0.3], 0.4, size=(500, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     start = np.ones(3) / np.sqrt(3)
-    options = {"epsilon": 4.0, "random_state": 0, "retraction": "projection"}
+    options = {"epsilon": 4.0, "random_state": 0, "tuning": Tuning(retraction="projection")}
     special = PrivateVMFLocation(kappa=1.0, **options).fit(X)
     general = PrivateMEstimator(
         Hypersphere(dim=2), VonMisesFisherLoss(kappa=1.0), initial_point=start, **options
@@ -174,6 +178,10 @@ def test_general_estimator_is_the_same_as_the_special_ones():
     assert len(clone(flat).start().queries()) == 2
 
 
+def prior_of(matrix, sd):
+    return Tuning(inference=InferenceRule(prior_hessian=matrix, prior_sd=sd))
+
+
 @pytest.mark.parametrize(
     ("estimator", "match"),
     [
@@ -184,11 +192,8 @@ def test_general_estimator_is_the_same_as_the_special_ones():
         (PrivateFrechetMean(region_radius=-1), "radius"),
         (PrivateFrechetMean(Hypersphere(dim=2)), "initial_point must be given"),
         (PrivateFrechetMean(initial_point=[0.0, 0.0]), "initial_point"),
-        (PrivateFrechetMean(retraction="projection"), "retraction"),
-        (PrivateFrechetMean(hessian="exact"), "hessian"),
-        (PrivateFrechetMean(hessian_prior=(np.eye(2), 1.0)), "prior_hessian"),
-        (PrivateFrechetMean(hessian_prior=(np.eye(3),)), "hessian_prior must be a tuple"),
-        (PrivateFrechetMean(hessian_prior=1.0), "hessian_prior must be a tuple"),
+        (PrivateFrechetMean(tuning=Tuning(retraction="projection")), "retraction"),
+        (PrivateFrechetMean(tuning=prior_of(np.eye(2), 1.0)), "prior_hessian must have shape"),
         (PrivateVMFLocation(kappa=0), "kappa"),
         (PrivateVMFLocation(initial_point=[0.0, 0.0, 0.0]), "initial_point"),
         (PrivateVMFLocation(epsilon=-1.0), "epsilon"),
@@ -203,8 +208,10 @@ def test_bad_parameters_are_named(estimator, match):
 def test_a_prior_of_the_hessian_sharpens_the_region():
     X = np.random.default_rng(7).normal([0.1, 0.1], 0.2, size=(3000, 2))
     options = {"epsilon": 1.0, "random_state": 0}
-    plain = PrivateFrechetMean(hessian="raw", **options).fit(X)
-    prior = PrivateFrechetMean(hessian_prior=(np.eye(2), 0.05), **options).fit(X)
+    plain = PrivateFrechetMean(
+        tuning=Tuning(inference=InferenceRule(hessian="raw")), **options
+    ).fit(X)
+    prior = PrivateFrechetMean(tuning=prior_of(np.eye(2), 0.05), **options).fit(X)
     error, other = (np.linalg.norm(fit.hessian_ - np.eye(2)) for fit in (plain, prior))
     assert other < error / 3
     np.testing.assert_array_equal(plain.estimate_, prior.estimate_)

@@ -18,7 +18,13 @@ from geomstats.geometry.spd_matrices import (
 from geomstats.learning.frechet_mean import FrechetMean
 from scipy.optimize import minimize
 
-from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator, PrivatePCA, PrivateVMFLocation
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivateMEstimator,
+    PrivatePCA,
+    PrivateVMFLocation,
+    Tuning,
+)
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.protocol import InferenceRule, RadiusRule
 
@@ -181,7 +187,7 @@ def long_run(request):
     model = MODELS[request.param]
     rule = InferenceRule(hessian="raw", ridge=0.0)
     estimator = model.estimator.set_params(
-        radius=RadiusRule.fixed(RADIUS), inference=rule, **OPTIONS
+        tuning=Tuning(radius=RadiusRule.fixed(RADIUS), inference=rule), **OPTIONS
     )
     sample, weights = draw(model.population, N, seed=1)
     return model, estimator.fit(sample), weights
@@ -219,7 +225,7 @@ def test_error_shrinks_with_the_root_of_n(name):
     for i, n in enumerate(sizes):
         for seed in range(runs):
             sample, _ = draw(model.population, n, seed=1000 * i + seed)
-            fitted = model.estimator.set_params(radius=None, inference=None, **OPTIONS).fit(sample)
+            fitted = model.estimator.set_params(tuning=None, **OPTIONS).fit(sample)
             geometry = fitted.protocol_.geometry
             errors[i, seed] = geometry.dist(fitted.server_.state.average, target)
     means = errors.mean(axis=1)

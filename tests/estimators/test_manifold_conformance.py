@@ -9,7 +9,7 @@ from geomstats.geometry.spd_matrices import (
     SPDMatrices,
 )
 
-from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation
+from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, Tuning
 from geomstats_ldp.testing import EstimatorCase, parametrize_with_checks
 
 RNG = np.random.default_rng(0)
@@ -47,7 +47,7 @@ CASES = [
     ),
     EstimatorCase(PrivateFrechetMean(spd(SPDLogEuclideanMetric), epsilon=4.0), spd_data(), NOT_SPD),
     EstimatorCase(
-        PrivateFrechetMean(spd(SPDAffineMetric), epsilon=4.0, engine="geomstats"),
+        PrivateFrechetMean(spd(SPDAffineMetric), epsilon=4.0, tuning=Tuning(engine="geomstats")),
         spd_data(),
         NOT_SPD,
     ),

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
 
-from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator, PrivatePCA, PrivateVMFLocation
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivateMEstimator,
+    PrivatePCA,
+    PrivateVMFLocation,
+    Tuning,
+)
 from geomstats_ldp.exceptions import (
     ClippingWarning,
     DiscardWarning,
@@ -95,7 +101,7 @@ def test_every_answer_warns_where_the_run_failed():
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
-    location = PrivateVMFLocation(initial_point=[0, 0, 1], keep_transcript=True)
+    location = PrivateVMFLocation(initial_point=[0, 0, 1], tuning=Tuning(keep_transcript=True))
     location.partial_fit(np.zeros((4, 3))).save_state(tmp_path / "location.npz")
     pca = make_pca()
     for attempt in (
@@ -110,13 +116,13 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
 def test_a_loss_without_closed_forms_runs_in_one_engine():
     register_transform("unchanged", lambda t: t, np.ones_like, np.zeros_like)
     loss = TransformedFrechetLoss(center=np.zeros(2), data_radius=1.0, transform="unchanged")
-    common = {"random_state": 0, "keep_transcript": True}
+    common = {"random_state": 0, "tuning": Tuning(keep_transcript=True)}
     fitted = PrivateMEstimator(Euclidean(2), loss, **common).fit(rows(40)[:, :2])
     replayed = PrivateMEstimator(Euclidean(2), loss).partial_fit(fitted.transcript_)
     for estimator in (fitted, replayed):
         assert estimator.diagnostics_["engine"] == "geomstats"
     np.testing.assert_array_equal(fitted.estimate_, replayed.estimate_)
-    compiled = PrivateMEstimator(Euclidean(2), loss, engine="compiled")
+    compiled = PrivateMEstimator(Euclidean(2), loss, tuning=Tuning(engine="compiled"))
     with pytest.raises(ProtocolError, match=r"engine=.compiled.*transformed_frechet"):
         compiled.fit(rows(40)[:, :2])
 

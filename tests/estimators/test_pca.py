@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from geomstats_ldp import Message, Participant, PrivatePCA, Query, Transcript
+from geomstats_ldp import Message, Participant, PrivatePCA, Query, Transcript, Tuning
 from geomstats_ldp.exceptions import (
     DuplicateMessageError,
     FewParticipantsWarning,
@@ -78,7 +78,7 @@ def run_rounds(pca, X, start=0, stop=None):
 @pytest.mark.parametrize("engine", ["compiled", "geomstats"])
 def test_rounds_equal_fit_with_the_same_draws(mechanism, delta, engine):
     X = make_data()
-    common = {"mechanism": mechanism, "delta": delta, "engine": engine}
+    common = {"mechanism": mechanism, "delta": delta, "tuning": Tuning(engine=engine)}
     fitted = make_pca(**common).fit(X)
     live = make_pca(**common, n_participants=len(X), initial_point=np.ones(3))
     run_rounds(live, X)
@@ -91,14 +91,14 @@ def test_rounds_equal_fit_with_the_same_draws(mechanism, delta, engine):
 @pytest.mark.parametrize("pairs_per_round", [1, 4])
 def test_saved_transcript_replays_to_the_last_bit(tmp_path, pairs_per_round):
     X = make_data()
-    fitted = make_pca(keep_transcript=True, pairs_per_round=pairs_per_round).fit(X)
+    fitted = make_pca(tuning=Tuning(keep_transcript=True, pairs_per_round=pairs_per_round)).fit(X)
     path = tmp_path / "run.npz"
     fitted.transcript_.save(path)
     transcript = Transcript.load(path)
     assert len(transcript) == len(X)
     replayed = make_pca().partial_fit(transcript)
     assert_same(states(replayed), states(fitted))
-    rows = make_pca(n_participants=len(X), pairs_per_round=pairs_per_round)
+    rows = make_pca(n_participants=len(X), tuning=Tuning(pairs_per_round=pairs_per_round))
     for block in np.array_split(transcript.messages, 7):
         rows.partial_fit(block)
     assert_same(states(rows), states(fitted))
@@ -106,7 +106,9 @@ def test_saved_transcript_replays_to_the_last_bit(tmp_path, pairs_per_round):
 
 def test_interactive_run_keeps_its_transcript():
     X = make_data(41)
-    live = make_pca(n_participants=41, initial_point=np.ones(3), keep_transcript=True)
+    live = make_pca(
+        n_participants=41, initial_point=np.ones(3), tuning=Tuning(keep_transcript=True)
+    )
     run_rounds(live, X)
     assert_same(states(make_pca().partial_fit(live.transcript_)), states(live))
 
@@ -220,11 +222,11 @@ def test_refused_rows_leave_everything_as_it_was(rows):
         ({"region_radius": 1.5}, "region_radius"),
         ({"initial_point": [1.0, 0.0]}, "initial_point"),
         ({"initial_point": np.zeros(3)}, "initial_point"),
-        ({"preconditioner": -np.eye(3)}, "preconditioner"),
-        ({"preconditioner": np.eye(2)}, "preconditioner"),
-        ({"pairs_per_round": 0}, "pairs_per_round"),
-        ({"retraction": "cayley"}, "retraction"),
-        ({"engine": "fast"}, "engine"),
+        ({"tuning__preconditioner": -np.eye(3)}, "preconditioner"),
+        ({"tuning__preconditioner": np.eye(2)}, "preconditioner"),
+        ({"tuning__pairs_per_round": 0}, "pairs_per_round"),
+        ({"tuning__retraction": "cayley"}, "retraction"),
+        ({"tuning__engine": "fast"}, "engine"),
     ],
 )
 def test_bad_parameters_are_named_and_change_nothing(parameters, name):
@@ -302,7 +304,7 @@ def test_hessian_and_score_covariance_are_recovered():
     frame = pca.protocol_.geometry.lift(np.eye(2), pca.estimate_)
     hessian = frame @ (np.linalg.eigvalsh(moment)[-1] * np.eye(3) - moment) @ frame.T
     radius = pca.protocol_.radius.maximum
-    noise = pca.protocol_.randomiser.noise_variance
+    noise = pca.protocol_.mechanism.noise_variance
     along = clipped @ pca.estimate_
     scores = -along[:, None] * (clipped @ frame.T)
     covariance = np.cov(scores.T) + noise * np.eye(2)
@@ -318,8 +320,10 @@ def test_warnings_name_what_to_change():
     pca = make_pca(
         epsilon=0.5,
         random_state=0,
-        inference=InferenceRule(hessian="raw"),
-        gain=GainRule(constant=1.0, offset=0.0, exponent=0.6, step_cap=0.75),
+        tuning=Tuning(
+            inference=InferenceRule(hessian="raw"),
+            gain=GainRule(constant=1.0, offset=0.0, exponent=0.6, step_cap=0.75),
+        ),
     ).fit(X)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -358,6 +362,6 @@ def test_preconditioner_changes_the_path_not_the_limit():
     X = make_data(20_000, seed=4)
     metric = np.diag([2.0, 1.0, 0.5])
     plain = make_pca(epsilon=8.0).fit(X)
-    preconditioned = make_pca(epsilon=8.0, preconditioner=metric).fit(X)
+    preconditioned = make_pca(epsilon=8.0, tuning=Tuning(preconditioner=metric)).fit(X)
     assert not np.allclose(plain.server_.state.iterate, preconditioned.server_.state.iterate)
     assert plain.confidence_region(0.99).contains(preconditioned.estimate_)

@@ -9,7 +9,7 @@ from geomstats.geometry.spd_matrices import (
     SPDMatrices,
 )
 
-from geomstats_ldp import PrivateFrechetMean
+from geomstats_ldp import PrivateFrechetMean, Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import geodesic_ball, log_box, spectral_band
 
@@ -68,7 +68,11 @@ def collect(estimator, data):
 def test_queries_stay_where_the_region_says(name, holds):
     space, region, data = CASES[name](holds)
     estimator = PrivateFrechetMean(
-        space, epsilon=1.0, region=region, n_participants=60, random_state=0, engine="geomstats"
+        space,
+        epsilon=1.0,
+        n_participants=60,
+        tuning=Tuning(working_region=region, engine="geomstats"),
+        random_state=0,
     )
     points = collect(estimator, data)
     protocol = estimator.protocol_
@@ -83,9 +87,12 @@ def test_queries_stay_where_the_region_says(name, holds):
 def test_engines_agree_on_every_region(name):
     space, region, data = CASES[name](True)
     fits = [
-        PrivateFrechetMean(space, epsilon=2.0, region=region, random_state=0, engine=engine).fit(
-            data
-        )
+        PrivateFrechetMean(
+            space,
+            epsilon=2.0,
+            tuning=Tuning(working_region=region, engine=engine),
+            random_state=0,
+        ).fit(data)
         for engine in ("compiled", "geomstats")
     ]
     assert fits[0].diagnostics_["n_projected_updates"] > 0
@@ -98,9 +105,9 @@ def test_engines_agree_on_every_region(name):
 def test_region_in_poincare_coordinates_is_that_of_the_hyperboloid():
     disc, center = Hyperbolic(dim=2, coords_type="ball"), np.array([0.2, -0.1])
     data = ball_data(200, seed=3)
-    by_region = PrivateFrechetMean(disc, region=geodesic_ball(center, 0.7), random_state=0).fit(
-        data
-    )
+    by_region = PrivateFrechetMean(
+        disc, tuning=Tuning(working_region=geodesic_ball(center, 0.7)), random_state=0
+    ).fit(data)
     by_radius = PrivateFrechetMean(
         disc, initial_point=center, region_radius=0.7, random_state=0
     ).fit(data)
@@ -110,22 +117,26 @@ def test_region_in_poincare_coordinates_is_that_of_the_hyperboloid():
 
 def test_bounds_of_a_region_that_holds_the_queries_are_tighter():
     space, region, _ = CASES["ball"](False)
-    wide = PrivateFrechetMean(space, region=region).start(n_features=2).protocol_
-    tight = (
-        PrivateFrechetMean(space, region=region._replace(holds_queries=True))
+    wide = (
+        PrivateFrechetMean(space, tuning=Tuning(working_region=region))
         .start(n_features=2)
         .protocol_
     )
-    assert tight.randomiser.bound == pytest.approx(0.3 + 1.0)
-    assert wide.randomiser.bound > tight.randomiser.bound
+    tight = (
+        PrivateFrechetMean(space, tuning=Tuning(working_region=region._replace(holds_queries=True)))
+        .start(n_features=2)
+        .protocol_
+    )
+    assert tight.mechanism.bound == pytest.approx(0.3 + 1.0)
+    assert wide.mechanism.bound > tight.mechanism.bound
 
 
 def test_something_else_than_a_region_is_refused():
-    with pytest.raises(ProtocolError, match=r"region must be made by .*got 0\.3"):
-        PrivateFrechetMean(region=0.3, initial_point=[0.0, 0.0]).start()
+    with pytest.raises(ProtocolError, match=r"working_region must be a GeodesicBall, .*got 0\.3"):
+        PrivateFrechetMean(tuning=Tuning(working_region=0.3), initial_point=[0.0, 0.0]).start()
 
 
 def test_initial_point_without_room_for_queries_is_refused():
     region = geodesic_ball([0.0, 0.0], 0.5, holds_queries=True)
     with pytest.raises(ProtocolError, match="initial_point must lie in the working region"):
-        PrivateFrechetMean(region=region, initial_point=[0.49, 0.0]).start()
+        PrivateFrechetMean(tuning=Tuning(working_region=region), initial_point=[0.49, 0.0]).start()

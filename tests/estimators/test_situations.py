@@ -12,7 +12,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric, SPDMatrices
 from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 
-from geomstats_ldp import PrivateFrechetMean, PrivateSPDCovariance, PrivateVMFLocation
+from geomstats_ldp import PrivateFrechetMean, PrivateSPDCovariance, PrivateVMFLocation, Tuning
 from geomstats_ldp.exceptions import FewParticipantsWarning, LDPWarning, NotReadyError
 
 NORTH = np.array([0.0, 0.0, 1.0])
@@ -28,7 +28,7 @@ def spd_space(size, metric):
 
 
 SPD = {"affine": None, "log": SPDLogEuclideanMetric}
-PLAIN = {"engine": "geomstats", "random_state": 0, "epsilon": 8.0}
+PLAIN = {"tuning": Tuning(engine="geomstats"), "random_state": 0, "epsilon": 8.0}
 
 
 def all_finite(estimator):

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.covariance import EmpiricalCovariance
 
-from geomstats_ldp import PrivateSPDCovariance
+from geomstats_ldp import PrivateSPDCovariance, Tuning
 from geomstats_ldp.exceptions import InvalidMessageError, ProtocolError
+from geomstats_ldp.protocol import InferenceRule
 
 TARGET = np.array([[0.8, 0.3], [0.3, 0.5]])
 BOUND = 2.6
@@ -32,6 +33,10 @@ def make(**parameters):
     )
 
 
+def make_ruled(hessian):
+    return make(tuning=Tuning(inference=InferenceRule(hessian=hessian)))
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return make().fit(make_rows(20_000))
@@ -50,10 +55,10 @@ def test_without_privacy_it_is_the_second_moment_of_the_clipped_rows(fitted):
 def test_the_regression_finds_the_hessian_that_is_the_prior():
     """I / 2 in the frame at the target, less what wandering iterates and the radius change."""
     rows = make_rows(20_000)
-    np.testing.assert_allclose(make(hessian="raw").fit(rows).hessian_, np.eye(3) / 2, atol=0.12)
+    np.testing.assert_allclose(make_ruled("raw").fit(rows).hessian_, np.eye(3) / 2, atol=0.12)
     rule = make().start(2).protocol_.inference
     np.testing.assert_array_equal(rule.prior_hessian, np.eye(3) / 2)
-    assert make(hessian="shrunk").start(2).protocol_.inference.prior_hessian is None
+    assert make_ruled("shrunk").start(2).protocol_.inference.prior_hessian is None
 
 
 def test_functionals_have_intervals(fitted):
@@ -86,7 +91,7 @@ def test_default_centre_is_where_one_gaussian_row_in_a_hundred_is_clipped():
 
 def test_messages_are_matrices():
     rows = make_rows(12)
-    model = make(epsilon=4.0, keep_transcript=True)
+    model = make(epsilon=4.0, tuning=Tuning(keep_transcript=True))
     with pytest.raises(AttributeError) as refusal:
         model.partial_fit(np.zeros((2, 2, 2)))
     assert "start(n_features)" in str(refusal.value.__cause__)
@@ -108,7 +113,8 @@ def test_messages_are_matrices():
 
 def test_engines_agree():
     rows = make_rows(200, target=np.diag([0.5, 0.4, 0.6]))
-    fits = [make(epsilon=4.0, engine=engine).fit(rows) for engine in ("compiled", "geomstats")]
+    engines = [Tuning(engine=engine) for engine in ("compiled", "geomstats")]
+    fits = [make(epsilon=4.0, tuning=tuning).fit(rows) for tuning in engines]
     np.testing.assert_allclose(fits[0].estimate_, fits[1].estimate_, atol=1e-9)
 
 
@@ -130,7 +136,7 @@ def test_one_feature_is_a_variance():
         ({"initial_point": np.eye(3)}, "shape"),
         ({"initial_point": 1.0}, "shape"),
         ({"region_radius": -1.0}, "radius"),
-        ({"retraction": "projection"}, "retraction"),
+        ({"tuning": Tuning(retraction="projection")}, "retraction"),
     ],
 )
 def test_bad_parameters_are_named(parameters, match):

@@ -6,7 +6,7 @@ import pytest
 from geomstats.geometry.hyperbolic import Hyperbolic
 from geomstats.geometry.hyperboloid import Hyperboloid
 
-from geomstats_ldp import PrivateFrechetMean
+from geomstats_ldp import PrivateFrechetMean, Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, origin_of, orthonormal_basis
 from geomstats_ldp.geometry.spaces import hyperbolic as kernels
@@ -309,7 +309,7 @@ def test_a_mean_far_out_is_the_mean_at_the_origin_moved_there():
             initial_point=geometry.reference,
             epsilon=8.0,
             random_state=0,
-            engine="geomstats",
+            tuning=Tuning(engine="geomstats"),
         ).fit(rows)
         log = geometry.log(mean.estimate_, geometry.reference)
         fits.append((geometry.coordinates(log, geometry.reference), mean.covariance_))

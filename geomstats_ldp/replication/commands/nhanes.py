@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from geomstats_ldp.files import write_atomically
 from geomstats_ldp.replication.commands.arguments import MECHANISMS, epsilon, number, repetitions
-from geomstats_ldp.serialization import encode, write_atomically
+from geomstats_ldp.serialization import encode
 
 
 def add_command(commands):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 
+from geomstats_ldp.files import write_atomically
 from geomstats_ldp.replication.study.figures import (
     plot_coverage_curves,
     plot_error_curves,
@@ -16,7 +17,6 @@ from geomstats_ldp.replication.study.summary import (
     summarise,
     to_markdown,
 )
-from geomstats_ldp.serialization import write_atomically
 
 _SUMMARY_DIGITS = {
     "error": 4,

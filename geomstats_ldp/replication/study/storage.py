@@ -17,8 +17,8 @@ from pathlib import Path
 import pandas as pd
 
 from geomstats_ldp.exceptions import StudyFileError
+from geomstats_ldp.files import write_atomically
 from geomstats_ldp.replication.study.methods import Cell
-from geomstats_ldp.serialization import write_atomically
 
 _MARK = "# sha256 "
 

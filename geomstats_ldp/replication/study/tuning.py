@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from geomstats_ldp.estimators import PrivateMEstimator
+from geomstats_ldp.estimators import PrivateMEstimator, Tuning
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, make_protocol
 from geomstats_ldp.replication.study.designs import EPSILONS, GAUSSIAN_DELTA
@@ -135,7 +135,7 @@ def _default_protocol(design, mechanism, epsilon, n_participants):
         delta=design_delta(mechanism, epsilon),
         mechanism=mechanism,
         initial_point=design.initial_point,
-        region=design.region,
         n_participants=n_participants,
+        tuning=Tuning(working_region=design.region),
     )
     return estimator.start().protocol_

@@ -1,0 +1,191 @@
+"""Whether a state that came from a file is one that the recursion could have reached.
+
+Counts are determined by each other and by the schedule, sums by the moments they stand for. What
+passes may still be wrong, but it has the shapes, the place and the order of a state: nothing that
+is computed from it later can leave memory, the manifold or the range of doubles.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.server.recursion import (
+    LAST_SAFEGUARD,
+    N_CAPPED,
+    N_PAIRS,
+    N_PARTICIPANTS,
+    N_PROJECTED,
+)
+from geomstats_ldp.server.regression import COMPLETE, CURRENT, FIRST_EARLY, RegressionSums
+
+#: Relative error of sums of many terms, generously.
+_ROUNDING = 1e-6
+
+
+def check_state(protocol, state):
+    """Raise MessageError unless `state` is a possible state of a collection by `protocol`.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    state : State
+        With finite arrays of the right shapes and types.
+    """
+    _check_counts(protocol, state.counts)
+    _check_points(protocol, state)
+    n_pairs, n_directions = int(state.counts[N_PAIRS]), len(protocol.directions)
+    _require(
+        np.array_equal(state.sums.n_pairs, _slot_sizes(state.sums, n_pairs, n_directions)),
+        "sums_n_pairs must add up to the number of pairs, cycle by cycle",
+    )
+    _check_radii(protocol.schedule, state.sums, n_pairs)
+    _check_moments(state.sums, protocol.dim, n_pairs // n_directions)
+
+
+def _require(condition, text):
+    if not condition:
+        raise MessageError(text)
+
+
+def _check_counts(protocol, counts):
+    n_participants, n_pairs = int(counts[N_PARTICIPANTS]), int(counts[N_PAIRS])
+    planned, round_pairs = protocol.n_participants, protocol.pairs_per_round
+    single = n_participants - 2 * n_pairs
+    _require(
+        n_pairs >= 0 and single in (0, 1),
+        f"counts must hold two participants a pair, and one more at most; got {n_participants} "
+        f"participants and {n_pairs} pairs",
+    )
+    if planned is not None:
+        _require(
+            n_participants <= planned and (single == 0 or n_participants == planned),
+            f"counts must stay within the plan of {planned} participants; got {n_participants}",
+        )
+        _require(
+            n_pairs % round_pairs == 0 or planned - n_participants <= 1,
+            f"counts must fill whole rounds of {round_pairs} pairs; got {n_pairs} pairs",
+        )
+    capped, projected, last = (
+        int(counts[place]) for place in (N_CAPPED, N_PROJECTED, LAST_SAFEGUARD)
+    )
+    n_updates = -(-n_pairs // round_pairs) + single
+    if planned is None:
+        n_updates = n_pairs + single  # a plan that was extended had rounds of its own
+    _require(
+        0 <= min(capped, projected)
+        and max(capped, projected) <= n_updates
+        and (max(capped, projected) <= last <= n_participants)
+        and ((last > 0) == (capped + projected > 0)),
+        f"counts of safeguards must fit the number of updates, {n_updates}; got {capped} capped, "
+        f"{projected} projected, the last at participant {last}",
+    )
+
+
+def _check_points(protocol, state):
+    geometry, region = protocol.geometry, protocol.working_region
+    points = {"iterate": state.iterate}
+    geometry.check_point(state.average, "average", rtol=_ROUNDING)
+    # The average of points of a ball lies in it only if the ball is convex.
+    curvature = max(geometry.curvature[1], 0.0)
+    diameter = 2.0 * region.radius
+    if diameter < geometry.injectivity_radius and diameter * math.sqrt(curvature) < math.pi:
+        points["average"] = state.average
+    for name, point in points.items():
+        geometry.check_point(point, name, rtol=_ROUNDING)
+        _require(
+            np.all(region.contains(geometry, point, slack=_ROUNDING)),
+            f"{name} must lie in the working region",
+        )
+
+
+def _slot_sizes(sums, n_pairs, n_directions):
+    """Pairs in every slot after `n_pairs` pairs."""
+    n_cycles, current = divmod(n_pairs, n_directions)
+    sizes = np.zeros(len(sums.n_pairs), dtype=np.int64)
+    sizes[CURRENT], sizes[COMPLETE] = current, n_pairs - current
+    sizes[FIRST_EARLY : FIRST_EARLY + n_cycles] = n_directions
+    return sizes
+
+
+def _squared_radius(schedule, cycle):
+    """Squared query radius of cycles, counted from zero."""
+    widths = schedule.radius_scale * (cycle + 1.0) ** -schedule.radius_exponent
+    return np.minimum(schedule.radius_maximum, widths) ** 2
+
+
+def _check_radii(schedule, sums, n_pairs):
+    """Sums of squared radii are those of the schedule; early cycles exactly."""
+    n_directions = len(schedule.directions)
+    n_cycles, n_early = n_pairs // n_directions, len(sums.n_pairs) - FIRST_EARLY
+    each = _squared_radius(schedule, np.array([n_cycles, *range(n_early)]))
+    given, sizes = (np.delete(part, COMPLETE) for part in (sums.squared_radius, sums.n_pairs))
+    early = float(sizes[1:] @ each[1:])
+    rest = n_directions * max(n_cycles - n_early, 0)
+    widest = _squared_radius(schedule, min(n_cycles, n_early))
+    complete = sums.squared_radius[COMPLETE]
+    _require(
+        np.allclose(given, sizes * each, rtol=_ROUNDING, atol=0.0)
+        and (early + rest * each[0]) * (1 - _ROUNDING) <= complete
+        and complete <= (early + rest * widest) * (1 + _ROUNDING),
+        "sums_squared_radius must be the sums of the squared radii of the schedule",
+    )
+
+
+def _check_moments(sums, dim, n_cycles):
+    """Sums of D, D X^T and D D^T are moments: what D leaves unexplained is no less than zero.
+
+    Over complete cycles, sum X = 0 and sum X X^T = (sum h^2 / d) I, so that
+    sum D D^T - (sum D)(sum D)^T / n - (d / sum h^2) (sum D X^T)(sum D X^T)^T is positive
+    semidefinite. It holds for every early cycle, and for the complete cycles without those.
+    """
+    used = slice(FIRST_EARLY, FIRST_EARLY + n_cycles)
+    cycles = RegressionSums(*(values[used] for values in sums))
+    whole = RegressionSums(*(values[COMPLETE] for values in sums))
+    rest = RegressionSums(*(a - b.sum(axis=0) for a, b in zip(whole, cycles)))
+    _check_unexplained(cycles, dim, np.trace(cycles.dd, axis1=1, axis2=2))
+    if rest.n_pairs > 0:
+        stacked = RegressionSums(*(part[None] for part in rest))
+        _check_unexplained(stacked, dim, np.trace(whole.dd)[None])
+    else:
+        _check_sizes(rest, whole, _ROUNDING)
+    _check_open_cycle(sums)
+    unused = [values[FIRST_EARLY + n_cycles :] for values in sums]
+    _require(not any(np.any(part) for part in unused), "sums of no pairs must be zero")
+
+
+def _check_open_cycle(sums):
+    """Check the sums over the cycle in progress, whose offsets are not centred yet."""
+    current = RegressionSums(*(values[CURRENT] for values in sums))
+    _check_sizes(current, current, 1 + _ROUNDING)
+    if current.n_pairs > 0:
+        centred = RegressionSums(*(part[None] for part in current))
+        centred = centred._replace(dx=np.zeros_like(centred.dx))
+        _check_unexplained(centred, len(current.d), np.trace(current.dd)[None])
+
+
+def _check_unexplained(sums, dim, scale):
+    """Check stacked sums; `scale` is the trace of D D^T to which rounding is relative."""
+    shrink = np.sqrt(np.maximum(scale, np.finfo(float).tiny))[:, None, None]
+    mean = sums.d[..., None] / shrink / np.sqrt(sums.n_pairs)[:, None, None]
+    slope = sums.dx / shrink / np.sqrt(sums.squared_radius / dim)[:, None, None]
+    second = sums.dd / shrink / shrink
+    turned = np.swapaxes(second, -1, -2)
+    _require(np.allclose(second, turned, rtol=0.0, atol=_ROUNDING), "sums_dd must be symmetric")
+    left = second - mean @ np.swapaxes(mean, -1, -2) - slope @ np.swapaxes(slope, -1, -2)
+    _require(np.isfinite(left).all(), "sums must be small enough for their squares to be finite")
+    least = np.linalg.eigvalsh(left).min(initial=0.0)
+    _require(least >= -_ROUNDING, "sums_dd must be no less than what sums_d and sums_dx explain")
+
+
+def _check_sizes(sums, moments, factor):
+    """Check that sums are within a factor of what Cauchy and Schwarz allow for the moments."""
+    trace = np.sqrt(max(np.trace(moments.dd), 0.0))
+    spread, reach = np.sqrt(moments.n_pairs), np.sqrt(moments.squared_radius)
+    limits = (spread**2, reach**2, spread * trace, reach * trace, trace**2)
+    _require(
+        all(np.max(np.abs(part)) <= factor * limit for part, limit in zip(sums, limits)),
+        "sums must fit the sums of squares that belong to them",
+    )
