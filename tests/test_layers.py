@@ -168,7 +168,7 @@ def modules_that_import(library):
 
 def test_geomstats_is_imported_only_where_spaces_are_handled():
     """The one door: no module outside `geometry`, except those that build a space, names it."""
-    allowed = set(under("geometry", "estimators", "datasets", "replication"))
+    allowed = set(under("geometry", "datasets", "replication"))
     assert modules_that_import("geomstats") <= allowed
 
 
