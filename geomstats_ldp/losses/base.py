@@ -10,8 +10,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.twins import compile_by_default
-from geomstats_ldp.wording import place_text, shape_text
+from geomstats_ldp.twins import compile_by_default, operation
+from geomstats_ldp.wording import as_floats, place_text, shape_text
 
 
 class TargetHessian(NamedTuple):
@@ -122,6 +122,7 @@ class Loss(ABC):
         return f"{type(self).__name__}({arguments})"
 
 
+@operation
 def score_into(loss, geometry, point, datum, out):
     """Write the score of one clipped datum at `point`; compiled for losses that have a twin."""
     out[...] = loss.score(geometry, point, datum)
@@ -133,6 +134,7 @@ def _score_coords(loss, geometry, point, datum, vector, out):
     dispatch.coordinates(geometry, vector, point, out)
 
 
+@operation
 def score_coords(loss, geometry, point, datum, vector, out):
     """Write the score in frame coordinates at `point`; `vector`, a tangent vector, is scratch."""
     _score_coords(loss, geometry, point, datum, vector, out)
@@ -149,7 +151,7 @@ def finite_array(data, shape, name):
     ValueError
         Naming the argument, what was expected and what came.
     """
-    data = np.asarray(data, dtype=float)
+    data = as_floats(name, data)
     if data.ndim < len(shape) or data.shape[data.ndim - len(shape) :] != tuple(shape):
         raise ValueError(f"{name} must have shape [{shape_text('...', *shape)}]; got {data.shape}")
     is_finite = np.isfinite(data)
