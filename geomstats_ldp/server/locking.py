@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from functools import wraps
-
-
-def make_lock():
-    """Lock that the thread which holds it may take again."""
-    return threading.RLock()
 
 
 def alone(method):

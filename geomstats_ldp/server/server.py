@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
+from threading import RLock
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.server.checkpoint import UNSAVED, load_checkpoint, save_checkpoint, state_arrays
 from geomstats_ldp.server.engine import make_engine
-from geomstats_ldp.server.locking import alone, make_lock
+from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.recursion import (
     N_PAIRS,
     N_PARTICIPANTS,
@@ -68,7 +69,7 @@ class Server:
         self._round_is_open = False
         self._kept = [] if keep_messages else None
         self._version = UNSAVED
-        self.lock, self._saving = make_lock(), make_lock()
+        self.lock, self._saving = RLock(), RLock()
 
     @alone
     def __getstate__(self):
@@ -101,7 +102,6 @@ class Server:
         return self.n_participants + len(self.pending)
 
     @property
-    @alone
     def round(self):
         """Number of the open round, counted from zero."""
         return -(-self.n_participants // (2 * self.protocol.pairs_per_round))
@@ -274,14 +274,12 @@ class Server:
         return vectors
 
     def _replay_step(self, vectors, tangent, coords):
-        """Use as many rows as make sense at once; return how many.
-
-        Their tangent parts and coordinates are written to the other two arrays.
-        """
+        """Use as many rows as make sense at once, and write their parts; return how many."""
         full, size = 2 * self.protocol.pairs_per_round, self.round_size()
-        n_full = self._full_rounds(len(vectors))
-        if not self.pending and size == full and n_full > 0:
-            used = n_full * full
+        planned, used = self.protocol.n_participants, len(vectors)
+        used = used if planned is None else min(used, planned - self.n_participants)
+        used -= used % full
+        if not self.pending and size == full and used > 0:
             rows = (array[:used] for array in (vectors, tangent, coords))
             self._bring_forward(self.engine.replay_rounds, *rows)
             self._keep(vectors[:used].copy())
@@ -298,11 +296,6 @@ class Server:
             self._advance(np.stack([self.pending[index] for index in range(size)]))
             self.pending = {}
         return used
-
-    def _full_rounds(self, n_rows):
-        full, planned = 2 * self.protocol.pairs_per_round, self.protocol.n_participants
-        left = n_rows if planned is None else min(n_rows, planned - self.n_participants)
-        return left // full
 
     def _advance(self, vectors):
         """Close the open round."""

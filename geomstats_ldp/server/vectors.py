@@ -101,7 +101,7 @@ def check_rows(protocol, vectors, tangent, coords, strict):
         normal = np.sqrt(np.sum((vectors - tangent) ** 2, axis=axes))
         length = np.sqrt(np.sum(vectors**2, axis=axes))
         is_tangent = normal <= _COARSE_ROUNDING * length  # False for what is not finite
-        is_message = is_tangent & can_be_released(protocol.randomiser, coords, _COARSE_ROUNDING)
+        is_message = is_tangent & can_be_released(protocol.mechanism, coords, _COARSE_ROUNDING)
     if not is_message.all():
         row = int(np.argmin(is_message))
         what = "in the support of the mechanism" if is_tangent[row] else "tangent at their query"
@@ -109,7 +109,7 @@ def check_rows(protocol, vectors, tangent, coords, strict):
             raise InvalidMessageError(f"messages must be {what}; row {row} is not")
         n_others = int(np.sum(~is_message))
         _warn(f"messages must be {what}; {n_others} of {len(vectors)} rows are no messages")
-    elif log_chance_of_spread(protocol.randomiser, coords) < _LOG_CHANCE:
+    elif log_chance_of_spread(protocol.mechanism, coords) < _LOG_CHANCE:
         _warn(f"the {len(vectors)} rows are closer to each other than the noise of messages allows")
 
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
+from sklearn.base import clone
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, Tuning
 from geomstats_ldp.exceptions import InvalidMessageError, RawDataWarning
@@ -69,13 +70,13 @@ def test_messages_of_an_array_pass(name, no_warning):
     model, X = MODELS[name]
     model.set_params(tuning=Tuning(keep_transcript=True)).fit(X[:1001])
     messages = model.transcript_.messages
-    again = type(model)(**{**model.get_params(), "n_participants": 1001}).start(X.shape[1])
+    again = clone(model).set_params(n_participants=1001).start(X.shape[1])
     for rows in np.array_split(messages, 7):
         again.partial_fit(rows)
     # A few digits are enough, as in a text file.
     model.fit(X[:100])
     rounded = model.transcript_.messages.astype(np.float32)
-    again = type(model)(**{**model.get_params(), "n_participants": 100}).start(X.shape[1])
+    again = clone(model).set_params(n_participants=100).start(X.shape[1])
     again.partial_fit(rounded)
 
 
@@ -161,7 +162,7 @@ def test_without_noise_nothing_can_be_told():
 def test_data_as_wide_as_the_noise_pass_and_nothing_can_tell(no_warning):
     model = PrivateFrechetMean(Euclidean(2), epsilon=8.0, data_radius=4.0, random_state=0)
     model.fit(cloud(1000, 0.5, dim=2))
-    noise = math.sqrt(model.protocol_.randomiser.noise_variance)
+    noise = math.sqrt(model.protocol_.mechanism.noise_variance)
     rows = cloud(1000, noise, dim=2)
-    rows = rows[np.linalg.norm(rows, axis=1) < model.protocol_.randomiser.support_radius]
+    rows = rows[np.linalg.norm(rows, axis=1) < model.protocol_.mechanism.support_radius]
     model.partial_fit(rows)
