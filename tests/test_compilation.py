@@ -209,7 +209,8 @@ def test_the_root_logger_stays_as_it_was():
         "import logging\n"
         "root = logging.getLogger()\n"
         "before = root.level, list(root.handlers)\n"
-        "import geomstats_ldp\n"
+        "from geomstats_ldp import Participant, PrivatePCA\n"
+        "import geomstats_ldp.testing\n"
         "assert (root.level, root.handlers) == before, (root.level, root.handlers)\n"
     )
     run(program, ROOT.parent)
