@@ -44,9 +44,10 @@ import numpy as np
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import geomstats_ldp
-    from geomstats_ldp import PrivateVMFLocation
+    from geomstats_ldp import PrivateVMFLocation, Tuning
     rows = np.random.default_rng(0).normal([1.0, 0.0, 2.0], 1.0, size=(8, 3))
-    location = PrivateVMFLocation(initial_point=[0, 0, 1], random_state=0, engine=ENGINE)
+    tuning = Tuning(engine=ENGINE)
+    location = PrivateVMFLocation(initial_point=[0, 0, 1], random_state=0, tuning=tuning)
     location.fit(rows)
 print(geomstats_ldp.__file__)
 print(sum("compiled code" in str(w.message) for w in caught), location.estimate_.tolist())
