@@ -160,7 +160,7 @@ class _Run:
     def __init__(self, server, convert=None):
         self._server, self._convert = server, convert
         self._geometry = server.protocol.geometry
-        self._loss = loss_from_spec(server.protocol.loss)
+        self._loss = loss_from_spec(server.protocol.loss_spec)
         self._state = copy_state(server.state)
         self._n_clipped = self._n_checked = 0
         self._compute, self._parts = _engine_parts(server, self._loss, self._state)
@@ -198,7 +198,7 @@ class _Run:
         given = np.asarray(rows, dtype=float)
         rows = clip_rows(self._loss, self._geometry, given, self._twin)
         self._n_clipped += count_clipped(self._loss, given, rows)
-        variates = self._server.protocol.randomiser.draw(len(rows), streams)
+        variates = self._server.protocol.mechanism.draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self._geometry.shape))
         self._compute(*self._parts, rows, variates, messages)
         return messages
@@ -247,7 +247,7 @@ def _check_plan(server, n_rows):
 
 def _engine_parts(server, loss, state):
     protocol = server.protocol
-    mechanism = protocol.randomiser
+    mechanism = protocol.mechanism
     scratch = (server.scratch, participant_scratch(protocol.geometry))
     answers = np.empty((2 * protocol.pairs_per_round, *protocol.geometry.shape))
     run, geometry = emulate_rounds, protocol.geometry

@@ -81,17 +81,17 @@ class Participant:
                 f"this participant to {self.protocol.fingerprint[:12]}"
             )
         point = self.protocol.geometry.check_point(query.point, "query point")
-        loss = loss_from_spec(self.protocol.loss)
+        loss = loss_from_spec(self.protocol.loss_spec)
         datum = loss.check_data(self.protocol.geometry, datum)
         shape = loss.data_shape(self.protocol.geometry)
         if datum.shape != shape:
             raise ValueError(f"datum must have shape {shape}; got {datum.shape}")
         datum = loss.clip(self.protocol.geometry, datum)
-        randomiser = self.protocol.randomiser
-        variates = randomiser.draw(1, self._randomness())[0]
+        mechanism = self.protocol.mechanism
+        variates = mechanism.draw(1, self._randomness())[0]
         out = np.empty(self.protocol.geometry.shape)
         scratch = participant_scratch(self.protocol.geometry)
-        respond_into(self.protocol.geometry, loss, randomiser, point, datum, variates, scratch, out)
+        respond_into(self.protocol.geometry, loss, mechanism, point, datum, variates, scratch, out)
         return Message(query.fingerprint, query.round, query.index, out)
 
     def _randomness(self):

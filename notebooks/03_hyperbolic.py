@@ -117,7 +117,7 @@ for group, data in groups.items():
             {
                 "data": group,
                 "centre": kind,
-                "score bound": fit.protocol_.randomiser.bound,
+                "score bound": fit.protocol_.mechanism.bound,
                 "mean": to_curve(fit.estimate_)[0],
                 "SD": to_curve(fit.estimate_)[1],
                 "distance to truth": distance(to_curve(fit.estimate_)),
@@ -220,7 +220,7 @@ for data_radius in (0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0):
     row = {
         "data_radius": data_radius,
         "clipped": np.mean(from_guess > data_radius),
-        "score bound": fit.protocol_.randomiser.bound,
+        "score bound": fit.protocol_.mechanism.bound,
         "semi-axis": fit.confidence_region(0.95).angular_radii[0],
     }
     for group, data in groups.items():

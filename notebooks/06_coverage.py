@@ -104,7 +104,7 @@ def oracle_semi_axis(n, epsilon):
     estimator = PrivateVMFLocation(
         kappa=5.0, epsilon=epsilon, initial_point=design.initial_point, n_participants=n
     ).start()
-    length = oracle_semi_axes(design, estimator.protocol_.randomiser, n)[0]
+    length = oracle_semi_axes(design, estimator.protocol_.mechanism, n)[0]
     return np.degrees(np.arctan(length))  # the retraction takes a tangent length to its arctangent
 
 

@@ -29,7 +29,7 @@ def rotation(start, end):
 
 def score_coordinates(protocol, point, datum):
     """B_q^-1 of the score at q, from the definitions: clip, differentiate, rotate, project."""
-    bound = protocol.loss["norm_bound"]
+    bound = protocol.loss_spec["norm_bound"]
     size = math.hypot(*datum)  # without overflow
     datum = datum * (bound / size) if size > bound else datum
     score = -(datum @ point) * (datum - (datum @ point) * point)
@@ -44,8 +44,8 @@ def test_message_is_the_randomised_score_in_the_public_frame(pca_protocol, dim, 
     protocol = pca_protocol(dim, mechanism=mechanism, delta=delta)
     query, datum = first_query(protocol), np.linspace(-1.0, 2.0, dim + 1)
     message = Participant(protocol, random_state=5).respond(query, datum)
-    variates = protocol.randomiser.draw(1, make_streams(5))[0]
-    coords = protocol.randomiser.release(score_coordinates(protocol, query.point, datum), variates)
+    variates = protocol.mechanism.draw(1, make_streams(5))[0]
+    coords = protocol.mechanism.release(score_coordinates(protocol, query.point, datum), variates)
     frame = rotation(np.array(protocol.reference), query.point) @ np.array(protocol.basis).T
     assert (message.fingerprint, message.round, message.index) == (protocol.fingerprint, 0, 0)
     np.testing.assert_allclose(message.tangent_vec, frame @ coords, rtol=0, atol=1e-12)
@@ -222,7 +222,7 @@ def extreme_data(point):
 def test_any_two_data_have_messages_of_nearly_equal_density(pca_protocol, mechanism, dim, epsilon):
     """Pure privacy, end to end: the definition, for a fixed query and every released message."""
     protocol = pca_protocol(dim, epsilon=epsilon, mechanism=mechanism)
-    mechanism = protocol.randomiser
+    mechanism = protocol.mechanism
     server = Server(protocol)
     server.replay(np.random.default_rng(0).normal(size=(10, dim + 1)))
     query = server.queries()[1]
@@ -263,7 +263,7 @@ def test_the_message_lies_in_the_support_whatever_the_datum(pca_protocol):
             vector = participant.respond(query, datum).tangent_vec
             assert np.isfinite(vector).all()
             assert abs(vector @ query.point) < 1e-13 * np.linalg.norm(vector)
-            assert np.linalg.norm(vector) <= protocol.randomiser.support_radius * (1 + 1e-12)
+            assert np.linalg.norm(vector) <= protocol.mechanism.support_radius * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("size", [1e3, 1e160, 1e300])
@@ -283,7 +283,7 @@ def test_messages_are_unbiased_for_the_score(pca_protocol):
     participant, n = Participant(protocol, random_state=2), 2000
     noisy = np.array([noise_of(participant, query) for _ in range(n)])
     coords = protocol.geometry.coordinates(noisy, query.point)
-    error = math.sqrt(protocol.randomiser.noise_variance / n)
+    error = math.sqrt(protocol.mechanism.noise_variance / n)
     expected = score_coordinates(protocol, query.point, DATUM)
     assert np.all(np.abs(coords.mean(axis=0) - expected) < 5 * error)  # P(|normal| > 5) = 6e-7
 

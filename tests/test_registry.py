@@ -89,7 +89,7 @@ def test_a_registered_loss_runs_and_is_rebuilt_from_json(registered):
 @pytest.mark.parametrize("epsilon", [2.0, np.inf])
 def test_a_registered_mechanism_runs_by_name(registered, epsilon):
     mean = PrivateFrechetMean(mechanism="coin", epsilon=epsilon, random_state=0).fit(line_data(800))
-    randomiser = Protocol.from_json(mean.protocol_.to_json()).randomiser
+    randomiser = Protocol.from_json(mean.protocol_.to_json()).mechanism
     assert randomiser.name == ("coin" if epsilon == 2.0 else "identity")
     assert mean.confidence_region(0.999).contains([0.2])
 

@@ -88,9 +88,9 @@ def oracle_semi_axis(name, setting, n):
     """Longest semi-axis with the population matrices."""
     protocol = make_mean(name, setting).set_params(n_participants=n).start().protocol_
     target, law = make_law(protocol.geometry)
-    loss = loss_from_spec(protocol.loss)
+    loss = loss_from_spec(protocol.loss_spec)
     design = SimpleNamespace(geometry=protocol.geometry, target=target, law=law, loss=loss)
-    return oracle_semi_axes(design, protocol.randomiser, n)[0]
+    return oracle_semi_axes(design, protocol.mechanism, n)[0]
 
 
 def main():

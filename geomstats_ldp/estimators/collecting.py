@@ -126,7 +126,7 @@ class Collecting:
     def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
         notices.warn_if_few(self.n_participants_, 2 * len(self.protocol_.directions), stacklevel=4)
-        loss = loss_from_spec(self.protocol_.loss)
+        loss = loss_from_spec(self.protocol_.loss_spec)
         notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
         return self
@@ -325,7 +325,7 @@ class Collecting:
         return Server(protocol, engine, keep_messages=tuning.keep_transcript)
 
     def _check_model(self, protocol):
-        name = protocol.loss["name"]
+        name = protocol.loss_spec["name"]
         if name not in self._loss_names():
             raise ProtocolError(
                 f"protocol must have a loss of {type(self).__name__}, one of "
@@ -365,11 +365,11 @@ class Collecting:
 
 def _engine_for(engine, protocol):
     """The engine asked for; "auto" compiles where the loss has closed forms as well."""
-    if engine == "geomstats" or loss_from_spec(protocol.loss).twin() is not None:
+    if engine == "geomstats" or loss_from_spec(protocol.loss_spec).twin() is not None:
         return engine
     if engine == "compiled":
         raise ProtocolError(
-            f"engine='compiled' has no closed forms for loss {protocol.loss['name']!r}; "
+            f"engine='compiled' has no closed forms for loss {protocol.loss_spec['name']!r}; "
             "use engine='auto'"
         )
     return "geomstats" if engine == "auto" else engine

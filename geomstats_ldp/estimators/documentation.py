@@ -10,7 +10,7 @@ epsilon : float, default=1.0
 delta : float, default=0.0
     Zero for the pure mechanisms; in (0, 1) for ``mechanism="gaussian"``.
 mechanism : {"privunit", "gaussian", "l2_ball"}, default="privunit"
-    Local randomiser.
+    Local randomiser, which makes the message private.
 """
 
 _RUN = """

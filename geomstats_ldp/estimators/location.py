@@ -82,7 +82,7 @@ class LocationEstimator(BasePrivateEstimator):
         score : float
         """
         check_is_fitted(self, "server_")
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss)
+        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
         rows = loss.check_data(geometry, self._to_internal(self._check_rows(X, reset=False)))
         point = self.server_.state.average
         return float(-np.mean(loss.value(geometry, point, loss.clip(geometry, rows))))

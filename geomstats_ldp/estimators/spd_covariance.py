@@ -201,5 +201,5 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss)
+        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
         return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))

@@ -93,7 +93,7 @@ def smooth_functional(h, geometry, center, covariance, coordinates=None, jacobia
         The estimate, in the coordinates of `geometry`.
     covariance : array, shape [dim, dim]
         Of the estimate, in its frame.
-    coordinates : Coordinates, optional
+    coordinates : UserCoordinates, optional
         Of the user, where they differ.
     jacobian : array-like, shape [r, dim], optional
         Default central differences of h along geodesics.

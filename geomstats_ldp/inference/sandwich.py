@@ -266,7 +266,7 @@ def estimate_sandwich(state, protocol):
     spread = np.linalg.eigvalsh(regression.score_covariance)
     score_covariance = clip_eigenvalues(
         regression.score_covariance,
-        covariance_floor(spread, rule, protocol.randomiser, n_participants),
+        covariance_floor(spread, rule, protocol.mechanism, n_participants),
     )
     inverse = np.linalg.inv(hessian)
     covariance = inverse @ score_covariance @ inverse

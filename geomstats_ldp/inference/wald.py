@@ -39,9 +39,9 @@ class WaldRegion:
         Covariance of the estimate in frame coordinates, that is divided by n.
     level : float in (0, 1)
         Nominal coverage.
-    region : GeodesicBall, LogBox or SpectralBand
-        Working region K_s.
-    coordinates : Coordinates, optional
+    working_region : GeodesicBall, LogBox or SpectralBand
+        Region K_s that holds the iterates.
+    coordinates : UserCoordinates, optional
         Coordinates of the user, where they differ from those of `geometry`: points go in and out
         in these. `center` is given in those of `geometry`.
 
@@ -69,7 +69,7 @@ class WaldRegion:
         center,
         covariance,
         level,
-        region,
+        working_region,
         coordinates=None,
     ):
         level = check_level(level)
@@ -79,7 +79,7 @@ class WaldRegion:
         self.center = self._from_inner(self._inner_center)
         self.covariance = np.asarray(covariance)
         self.level = level
-        self.region = region
+        self.working_region = working_region
         self.dim = geometry.dim
         values, vectors = np.linalg.eigh(self.covariance)
         # The chi-squared quantile, without the half millisecond of scipy.stats.
@@ -97,7 +97,7 @@ class WaldRegion:
     def internal(self):
         """The same region, with points in the coordinates that the package computes on."""
         return WaldRegion(
-            self.geometry, self._inner_center, self.covariance, self.level, self.region
+            self.geometry, self._inner_center, self.covariance, self.level, self.working_region
         )
 
     def to_internal(self, points):
@@ -187,7 +187,7 @@ class WaldRegion:
         """Whether points, shape [..., *point_shape], lie in the region."""
         points = self.to_internal(points)
         inside = self._statistic(points) <= self.threshold
-        return inside & self.region.contains(self.geometry, points)
+        return inside & self.working_region.contains(self.geometry, points)
 
     # ---------------------------------------------------------------- size and shape
 
@@ -200,14 +200,14 @@ class WaldRegion:
     def is_informative(self):
         """Whether the whole ellipsoid stays inside the working region."""
         reach = self.angular_radii[0]
-        if reach <= self.region.depth(self.geometry, self._inner_center):
+        if reach <= self.working_region.depth(self.geometry, self._inner_center):
             return True
-        if reach >= 2 * self.region.radius:
+        if reach >= 2 * self.working_region.radius:
             return False
         ends = np.concatenate([self.semi_axes, -self.semi_axes])
         ends = ends * np.tile(self.semi_axis_lengths, 2)[:, None]
         coords = np.concatenate([ends, self._boundary_coordinates(_N_PROBES)])
-        return bool(np.all(self.region.contains(self.geometry, self._retract(coords))))
+        return bool(np.all(self.working_region.contains(self.geometry, self._retract(coords))))
 
     def boundary(self, n_points=100):
         """Points of the boundary ellipsoid, before the restriction to the working region.

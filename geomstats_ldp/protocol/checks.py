@@ -20,9 +20,9 @@ def check_protocol(protocol):
         Naming the part that does not fit.
     """
     geometry, region, dim = protocol.geometry, protocol.working_region, protocol.geometry.dim
-    if protocol.randomiser.dim != dim:
+    if protocol.mechanism.dim != dim:
         raise ProtocolError(
-            f"mechanism must have the dimension of the space, {dim}; got {protocol.randomiser.dim}"
+            f"mechanism must have the dimension of the space, {dim}; got {protocol.mechanism.dim}"
         )
     geometry.check_point(region.center, "center of the region")
     initial_point = geometry.check_point(protocol.initial_point, "initial_point")

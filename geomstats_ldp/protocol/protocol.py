@@ -33,7 +33,10 @@ from geomstats_ldp.serialization import (
 )
 
 #: Version of the record that `Protocol.to_json` writes.
-_FORMAT = 1
+_FORMAT = 2
+
+#: Parts that the fields hold as plain records, and that texts name without the suffix "_spec".
+_PARTS = ("space", "loss", "mechanism", "working_region")
 
 
 class _Record(dict):
@@ -57,8 +60,8 @@ class Protocol:
 
     Attributes
     ----------
-    space, loss, mechanism, region : dict
-        Plain records of the space, the loss, the randomiser and the working region K_s.
+    space_spec, loss_spec, mechanism_spec, working_region_spec : dict
+        Plain records of the space, the loss, the mechanism and the working region K_s.
     retraction : {"exponential", "projection"}
     reference : nested tuple, shape [*point_shape]
         Point at which the public frame is given.
@@ -81,10 +84,10 @@ class Protocol:
         None leaves the end open.
     """
 
-    space: dict
-    loss: dict
-    mechanism: dict
-    region: dict
+    space_spec: dict
+    loss_spec: dict
+    mechanism_spec: dict
+    working_region_spec: dict
     retraction: str
     reference: tuple
     basis: tuple
@@ -100,7 +103,8 @@ class Protocol:
 
     def __post_init__(self):
         """Freeze the records."""
-        for name in ("space", "loss", "mechanism", "region"):
+        for part in _PARTS:
+            name = f"{part}_spec"
             object.__setattr__(self, name, _Record(getattr(self, name)))
 
     # ---------------------------------------------------------------- objects
@@ -109,18 +113,18 @@ class Protocol:
     def geometry(self):
         """The `Geometry` this protocol describes."""
         return Geometry(
-            space_from_spec(self.space), self.reference, self.basis, retraction=self.retraction
+            space_from_spec(self.space_spec), self.reference, self.basis, retraction=self.retraction
         )
 
     @cached_property
-    def randomiser(self):
+    def mechanism(self):
         """The mechanism each participant applies."""
-        return mechanism_from_spec(self.mechanism)
+        return mechanism_from_spec(self.mechanism_spec)
 
     @cached_property
     def working_region(self):
         """Region K_s that holds the iterates."""
-        return region_from_spec(self.region)
+        return region_from_spec(self.working_region_spec)
 
     @cached_property
     def schedule(self):
@@ -150,7 +154,8 @@ class Protocol:
         record = {"format": _FORMAT}
         for field in fields(self):
             value = getattr(self, field.name)
-            record[field.name] = value.to_spec() if hasattr(value, "to_spec") else value
+            name = field.name.removesuffix("_spec")
+            record[name] = value.to_spec() if hasattr(value, "to_spec") else value
         return record
 
     def to_json(self):
@@ -182,6 +187,8 @@ class Protocol:
             record["radius"] = RadiusRule(**record["radius"])
             record["gain"] = GainRule(**record["gain"])
             record["inference"] = InferenceRule(**record["inference"])
+            for part in _PARTS:
+                record[f"{part}_spec"] = record.pop(part)
             protocol = cls(**record)
             with np.errstate(all="ignore"):
                 check_protocol(protocol)
@@ -211,8 +218,9 @@ class Protocol:
 
     def __repr__(self):
         return (
-            f"Protocol(space={self.space['name']}(dim={self.dim}), loss={self.loss['name']!r}, "
-            f"randomiser={self.randomiser!r}, n_participants={self.n_participants}, "
+            f"Protocol(space={self.space_spec['name']}(dim={self.dim}), "
+            f"loss={self.loss_spec['name']!r}, "
+            f"mechanism={self.mechanism!r}, n_participants={self.n_participants}, "
             f"fingerprint={self.fingerprint[:12]!r})"
         )
 
@@ -231,7 +239,7 @@ def make_protocol(
     space,
     loss,
     mechanism,
-    region,
+    working_region,
     *,
     radius,
     gain,
@@ -252,14 +260,14 @@ def make_protocol(
     space : geomstats manifold
     loss : Loss
     mechanism : Mechanism
-    region : GeodesicBall, LogBox or SpectralBand
-        Working region K_s.
+    working_region : GeodesicBall, LogBox or SpectralBand
+        Region K_s.
     radius : RadiusRule
     gain : GainRule
     inference : InferenceRule, optional
     retraction : {"exponential", "projection"}
     reference, initial_point : array-like, shape [*point_shape], optional
-        Default to the centre of the region.
+        Default to the centre of the working region.
     directions : array-like, shape [n_directions, dim], optional
         Default e_1, -e_1, ..., e_d, -e_d.
     preconditioner : array-like, shape [dim, dim], optional
@@ -274,12 +282,12 @@ def make_protocol(
     ProtocolError
         Naming the part that does not fit.
     """
-    center = region.center
+    center = working_region.center
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
     center = geometry.check_point(center, "center of the region")
     loss.check_space(geometry)
-    check_region(geometry, region, radius.maximum)
-    query_region = region_of_queries(geometry, region, radius.maximum)
+    check_region(geometry, working_region, radius.maximum)
+    query_region = region_of_queries(geometry, working_region, radius.maximum)
     bound = loss.score_bound(geometry, query_region)
     if mechanism.bound < bound * (1 - 1e-12):
         raise ProtocolError(
@@ -293,10 +301,10 @@ def make_protocol(
     dim = geometry.dim
     directions = coordinate_cycle(dim) if directions is None else directions
     protocol = Protocol(
-        space=space_to_spec(space),
-        loss=loss.to_spec(),
-        mechanism=mechanism.to_spec(),
-        region=region._replace(center=center).to_spec(),
+        space_spec=space_to_spec(space),
+        loss_spec=loss.to_spec(),
+        mechanism_spec=mechanism.to_spec(),
+        working_region_spec=working_region._replace(center=center).to_spec(),
         retraction=retraction,
         reference=nested_tuple(geometry.reference),
         basis=nested_tuple(geometry.basis),

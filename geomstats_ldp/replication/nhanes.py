@@ -166,7 +166,7 @@ def oracle_semi_axis(data, mechanism="privunit", epsilon=1.0):
     hessian = frame @ (target @ moment @ target * np.eye(3) - moment) @ frame.T
     scores = loss.score(geometry, target, clipped) @ frame.T
     total = scores.T @ scores / len(data) + sum(
-        protocol.randomiser.noise_covariance(score) for score in scores
+        protocol.mechanism.noise_covariance(score) for score in scores
     ) / len(data)
     inverse = np.linalg.inv(hessian)
     largest = np.linalg.eigvalsh(inverse @ total @ inverse / len(data))[-1]

@@ -51,11 +51,11 @@ def check_vector(protocol, vector, point):
             f"tangent_vec must be tangent at its query; {normal:.3g} of its length "
             f"{size:.3g} is normal"
         )
-    randomiser = protocol.randomiser
+    mechanism = protocol.mechanism
     coords = geometry.coordinates(vector, point)
-    if not randomiser.in_support(coords, _ROUNDING):
+    if not mechanism.in_support(coords, _ROUNDING):
         raise InvalidMessageError(
-            f"tangent_vec must lie in the support of the mechanism {randomiser!r}, of radius "
-            f"{randomiser.support_radius:.6g}; got norm {np.linalg.norm(coords):.6g}"
+            f"tangent_vec must lie in the support of the mechanism {mechanism!r}, of radius "
+            f"{mechanism.support_radius:.6g}; got norm {np.linalg.norm(coords):.6g}"
         )
     return vector

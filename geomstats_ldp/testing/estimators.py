@@ -51,8 +51,8 @@ class EstimatorCase(Case):
     def __str__(self):
         # Named by the protocol, which needs no run: pytest asks when it collects.
         protocol = self.make()._make_protocol(self.rows.shape[1], len(self.rows))
-        name = type(self.estimator).__name__
-        return f"{name} {protocol.loss['name']} on {protocol.space['name']} {self.rows.shape[1:]}"
+        name, loss = type(self.estimator).__name__, protocol.loss_spec["name"]
+        return f"{name} {loss} on {protocol.space_spec['name']} {self.rows.shape[1:]}"
 
     def checks(self):
         """Checks of an estimator."""

@@ -158,7 +158,8 @@ def test_a_text_that_cannot_be_run_is_no_protocol(change):
 
 def test_records_of_a_protocol_are_frozen_too():
     protocol = make_pca().start(3).protocol_
-    for record in (protocol.loss, protocol.space, protocol.mechanism, protocol.region):
+    for part in ("space", "loss", "mechanism", "working_region"):
+        record = getattr(protocol, f"{part}_spec")
         with pytest.raises(TypeError, match="frozen"):
             record["name"] = "other"
     assert dataclasses.replace(protocol, n_participants=8).n_participants == 8

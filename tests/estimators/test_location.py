@@ -103,7 +103,7 @@ def test_pseudo_huber_centre_resists_outliers():
     robust = PrivateFrechetMean(loss="pseudo_huber", scale=0.1, **options).fit(X)
     assert np.linalg.norm(robust.estimate_) < 0.4 * np.linalg.norm(plain.estimate_)
     assert_near(plain, X.mean(axis=0))
-    assert robust.protocol_.randomiser.bound < 0.1 < plain.protocol_.randomiser.bound
+    assert robust.protocol_.mechanism.bound < 0.1 < plain.protocol_.mechanism.bound
 
 
 def test_mean_direction():

@@ -304,7 +304,7 @@ def test_hessian_and_score_covariance_are_recovered():
     frame = pca.protocol_.geometry.lift(np.eye(2), pca.estimate_)
     hessian = frame @ (np.linalg.eigvalsh(moment)[-1] * np.eye(3) - moment) @ frame.T
     radius = pca.protocol_.radius.maximum
-    noise = pca.protocol_.randomiser.noise_variance
+    noise = pca.protocol_.mechanism.noise_variance
     along = clipped @ pca.estimate_
     scores = -along[:, None] * (clipped @ frame.T)
     covariance = np.cov(scores.T) + noise * np.eye(2)

@@ -127,8 +127,8 @@ def test_bounds_of_a_region_that_holds_the_queries_are_tighter():
         .start(n_features=2)
         .protocol_
     )
-    assert tight.randomiser.bound == pytest.approx(0.3 + 1.0)
-    assert wide.randomiser.bound > tight.randomiser.bound
+    assert tight.mechanism.bound == pytest.approx(0.3 + 1.0)
+    assert wide.mechanism.bound > tight.mechanism.bound
 
 
 def test_something_else_than_a_region_is_refused():

@@ -87,5 +87,5 @@ def test_every_estimator_takes_a_working_region():
     for low in (0.05, 0.5):
         band = spectral_band(2, low, 2.0)
         model = PrivateSPDCovariance(norm_bound=2.0, tuning=Tuning(working_region=band)).start(2)
-        bounds.append(model.protocol_.randomiser.bound)
+        bounds.append(model.protocol_.mechanism.bound)
     assert bounds[1] < bounds[0]

@@ -12,7 +12,7 @@ from geomstats.geometry.matrices import Matrices
 from geomstats.geometry.spd_matrices import SPDBuresWassersteinMetric, SPDMatrices
 from geomstats.geometry.stiefel import Stiefel
 
-from geomstats_ldp import PrivateFrechetMean, Protocol, register_space
+from geomstats_ldp import PrivateFrechetMean, Protocol, Tuning, register_space
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import registered, space_from_spec, space_to_spec
@@ -58,7 +58,7 @@ def test_a_private_mean_equals_that_on_the_known_space():
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     options = {"initial_point": NORTH, "data_radius": 0.8, "epsilon": 8.0, "random_state": 0}
     ours = PrivateFrechetMean(sphere(), region_radius=0.5, **options).fit(rows)
-    options["engine"] = "geomstats"  # no need to compile
+    options["tuning"] = Tuning(engine="geomstats")  # no need to compile
     known = PrivateFrechetMean(Hypersphere(2), region_radius=0.5, **options).fit(rows)
     np.testing.assert_allclose(ours.estimate_, known.estimate_, atol=1e-9)
     assert ours.confidence_region().contains(ours.estimate_)

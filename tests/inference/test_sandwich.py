@@ -217,7 +217,7 @@ def test_sandwich_of_the_paper_from_stored_pairs(pca_protocol, epsilon, guard):
     floor = min(bound / 2, 0.5 * max(1, np.abs(np.linalg.eigvalsh(raw)).mean()) * n**-0.25)
     hessian = with_floor(raw, floor, bound)
     spread = np.linalg.eigvalsh(covariance).mean()
-    noise = protocol.randomiser.noise_variance_floor
+    noise = protocol.mechanism.noise_variance_floor
     least = noise if noise > 0 else 0.1 * max(1, spread) * n ** (-1 / 3)
     covariance = with_floor(covariance, least, np.inf)
     xi = np.linalg.inv(hessian) @ covariance @ np.linalg.inv(hessian)

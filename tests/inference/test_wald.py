@@ -168,7 +168,7 @@ def test_statistic_does_not_depend_on_the_frame(dim, retraction):
     old = region.geometry
     turned = Geometry(old.space, old.reference, turn @ old.basis, retraction=retraction)
     other = WaldRegion(
-        turned, region.center, turn @ region.covariance @ turn.T, 0.95, region.region
+        turned, region.center, turn @ region.covariance @ turn.T, 0.95, region.working_region
     )
     points = np.concatenate([region.boundary(10), [unit(np.ones(dim + 1))]])
     np.testing.assert_allclose(other.statistic(points), region.statistic(points), rtol=1e-9)
@@ -179,7 +179,7 @@ def test_region_is_restricted_to_the_working_region():
     region = make_region(2, scale=1.0, radius=0.3)
     rng = np.random.default_rng(4)
     points = np.array([unit(p) for p in unit(np.ones(3)) + 0.3 * rng.normal(size=(500, 3))])
-    near = points @ region.region.center >= math.cos(0.3)
+    near = points @ region.working_region.center >= math.cos(0.3)
     low = np.array([explicit_statistic(region, point) for point in points]) <= region.threshold
     np.testing.assert_array_equal(region.contains(points), near & low)
     assert 0 < np.sum(near & low) < np.sum(low)
@@ -191,7 +191,7 @@ def test_uninformative_regions_are_flagged():
     assert not make_region(2, "exponential", scale=100.0).is_informative  # wraps round the sphere
     for slack, expected in ((1.01, True), (0.99, False)):
         small = make_region(1, "exponential", radius=1.0)
-        gap = math.acos(small.center @ small.region.center)
+        gap = math.acos(small.center @ small.working_region.center)
         reach = gap + small.angular_radii[0]  # in one dimension one end lies straight away
         region = make_region(1, "exponential", radius=slack * reach)
         assert region.is_informative == expected

@@ -56,13 +56,13 @@ def strict_json(text):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_text_is_valid_json_even_with_infinite_epsilon(pca_protocol, variant):
     record = strict_json(pca_protocol(**variant).to_json())
-    assert record["format"] == 1
+    assert record["format"] == 2
 
 
 def test_infinite_epsilon_reads_back(pca_protocol):
     rebuilt = Protocol.from_json(pca_protocol(epsilon=math.inf).to_json())
-    assert rebuilt.mechanism["epsilon"] == math.inf
-    assert math.isinf(rebuilt.randomiser.epsilon)
+    assert rebuilt.mechanism_spec["epsilon"] == math.inf
+    assert math.isinf(rebuilt.mechanism.epsilon)
 
 
 CHANGES = {
@@ -116,7 +116,7 @@ def test_a_protocol_is_frozen(pca_protocol):
 
 def test_a_protocol_pickles_after_its_objects_were_built(pca_protocol):
     protocol = pca_protocol(dim=3)
-    _ = protocol.geometry, protocol.randomiser, protocol.schedule, protocol.working_region
+    _ = protocol.geometry, protocol.mechanism, protocol.schedule, protocol.working_region
     copy = pickle.loads(pickle.dumps(protocol))
     assert copy == protocol
     assert copy.fingerprint == protocol.fingerprint
@@ -127,7 +127,7 @@ def test_objects_are_those_that_went_in(pca_protocol):
     protocol = pca_protocol(dim=3, epsilon=4.0, region_radius=0.6, retraction="projection")
     assert protocol.dim == protocol.geometry.dim == 3
     assert protocol.geometry.retraction == "projection"
-    assert protocol.randomiser == make_mechanism("privunit", epsilon=4.0, dim=3, bound=2.0)
+    assert protocol.mechanism == make_mechanism("privunit", epsilon=4.0, dim=3, bound=2.0)
     assert protocol.working_region.radius == 0.6
     assert protocol.schedule.radius_exponent == 0.27
     np.testing.assert_allclose(protocol.initial_point, protocol.working_region.center, rtol=1e-15)

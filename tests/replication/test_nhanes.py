@@ -38,7 +38,7 @@ def test_without_privacy(data):
     assert record.angle_error_deg < 1
     assert 2.2 < record.semi_axis_deg < 3.2
     assert region.contains(batch_direction(data))
-    assert "NOT PRIVATE" in repr(estimator.protocol_.randomiser)
+    assert "NOT PRIVATE" in repr(estimator.protocol_.mechanism)
 
 
 def test_oracle_is_the_published_yardstick(data):

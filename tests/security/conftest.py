@@ -24,7 +24,7 @@ def _answers(server, n, seed=0):
     """Messages to the first `n` open queries, drawn by the mechanism for a zero score."""
     protocol, rng = server.protocol, np.random.default_rng(seed)
     queries = server.queries()[:n]
-    coords = protocol.randomiser.randomise(np.zeros((len(queries), protocol.dim)), rng)
+    coords = protocol.mechanism.randomise(np.zeros((len(queries), protocol.dim)), rng)
     vectors = [protocol.geometry.lift(c, q.point) for c, q in zip(coords, queries)]
     return [Message(q.fingerprint, q.round, q.index, v) for q, v in zip(queries, vectors)]
 

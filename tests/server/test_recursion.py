@@ -42,7 +42,8 @@ class Outcome(NamedTuple):
 def brute_force(protocol, messages):
     """Section 2.3 step by step, with the rounds and the odd participant of this package."""
     reference, basis = np.array(protocol.reference), np.array(protocol.basis)
-    center, radius = np.array(protocol.region["center"]), protocol.region["radius"]
+    spec = protocol.working_region_spec
+    center, radius = np.array(spec["center"]), spec["radius"]
     directions, preconditioner = np.array(protocol.directions), np.array(protocol.preconditioner)
     x = average = np.array(protocol.initial_point)
     iterates, halves, offsets = [], [], []

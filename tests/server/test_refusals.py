@@ -122,7 +122,7 @@ def test_support_is_the_support_of_the_mechanism(server):
     query = server.queries()[0]
     message = answer(server, query)
     direction = message.tangent_vec / np.linalg.norm(message.tangent_vec)
-    support = server.protocol.randomiser.support_radius
+    support = server.protocol.mechanism.support_radius
     with pytest.raises(InvalidMessageError, match="support"):
         server.receive(dataclasses.replace(message, tangent_vec=1.0001 * support * direction))
     server.receive(dataclasses.replace(message, tangent_vec=support * direction))
@@ -140,7 +140,7 @@ def test_gaussian_messages_that_can_never_be_are_refused(pca_protocol, size):
         with pytest.raises(InvalidMessageError):
             server.receive(dataclasses.replace(message, tangent_vec=vector))
         assert snapshot(server) == before
-    far = message.tangent_vec * 30 * server.protocol.randomiser.sigma
+    far = message.tangent_vec * 30 * server.protocol.mechanism.sigma
     far /= np.linalg.norm(message.tangent_vec)
     server.receive(dataclasses.replace(message, tangent_vec=far))
     assert list(server.pending) == [0]

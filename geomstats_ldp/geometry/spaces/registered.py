@@ -115,7 +115,7 @@ def register_space(name, factory, *, curvature=(-math.inf, math.inf), injectivit
     >>> space = register_space("2x2 matrices", lambda: Matrices(2, 2), curvature=(0.0, 0.0))
     >>> X = np.random.default_rng(0).normal(0.1, 0.2, size=(60, 2, 2))
     >>> mean = PrivateFrechetMean(space, initial_point=np.zeros((2, 2)), epsilon=8.0).fit(X)
-    >>> mean.protocol_.space["registered"]
+    >>> mean.protocol_.space_spec["registered"]
     '2x2 matrices'
     """
     if not (isinstance(name, str) and name):

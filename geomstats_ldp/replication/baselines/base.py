@@ -205,7 +205,7 @@ class BaselineEstimator(BaseEstimator):
             raise ProtocolError(f"gain must be a GainRule or None; got {self.gain!r}")
 
     def _check_rows(self, X):
-        geometry, loss = self.protocol.geometry, loss_from_spec(self.protocol.loss)
+        geometry, loss = self.protocol.geometry, loss_from_spec(self.protocol.loss_spec)
         data = check_rows(loss, geometry, X, make_engine(self.engine, geometry).twin)
         if len(data) == 0:
             raise ValueError(f"X must have shape (n, ...) with n >= 1; got {data.shape}")

@@ -120,7 +120,7 @@ class BaselineRun:
 
     def __init__(self, protocol, gain, starts, stops, totals, radii, engine):
         geometry = protocol.geometry
-        self._loss, self._protocol = loss_from_spec(protocol.loss), protocol
+        self._loss, self._protocol = loss_from_spec(protocol.loss_spec), protocol
         self._totals, self._radii = totals, radii
         self._directions = probe_directions(geometry.dim)
         self._schedule = one_query_schedule(protocol, gain)
@@ -138,7 +138,7 @@ class BaselineRun:
         self._choose_engine(make_engine(engine, geometry))
 
     def _choose_engine(self, engine):
-        loss, mechanism, self._twin = self._loss, self._protocol.randomiser, engine.twin
+        loss, mechanism, self._twin = self._loss, self._protocol.mechanism, engine.twin
         if engine.name == "compiled" and loss.twin() is not None:
             self.engine = "compiled"
             self._walk, self._probe = _compiled_answer_at_iterates, _compiled_answer_probes
@@ -162,7 +162,7 @@ class BaselineRun:
         for first in range(0, len(data), _BLOCK):
             rows = data[first : first + _BLOCK]
             rows = clip_rows(self._loss, self._protocol.geometry, rows, self._twin)
-            variates = self._protocol.randomiser.draw(len(rows), streams)
+            variates = self._protocol.mechanism.draw(len(rows), streams)
             self._answer(first, rows, variates)
 
     def _answer(self, first, rows, variates):

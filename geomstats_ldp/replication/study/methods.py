@@ -184,7 +184,7 @@ def _fit_half_sample(protocol, design, cell, data, checkpoints, noise_seed):
 
 def _noise(protocol, constants, cell):
     """Standard deviation of one coordinate of the noise, and the step it may cause."""
-    scale = math.sqrt(protocol.randomiser.noise_variance)
+    scale = math.sqrt(protocol.mechanism.noise_variance)
     return scale, constants.step_caps[cell.epsilon]
 
 

@@ -202,7 +202,7 @@ def test_each_participant_answers_once(pca_protocol, pca_data, monkeypatch, make
     geometry = protocol.geometry
     lengths = np.linalg.norm(data, axis=1, keepdims=True)
     np.testing.assert_allclose(rows, data * np.minimum(1.0, 2.0 / lengths), rtol=1e-12)
-    np.testing.assert_array_equal(variates, protocol.randomiser.draw(90, make_streams(0)))
+    np.testing.assert_array_equal(variates, protocol.mechanism.draw(90, make_streams(0)))
     if make is trajectory:
         assert protocol.working_region.contains(geometry, queries).all()
         assert len(np.unique(queries, axis=0)) == 90

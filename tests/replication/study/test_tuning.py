@@ -69,7 +69,7 @@ def test_gains_caps_bounds_and_guards(designs, name, epsilon):
     constants = (NONLINEAR | AFFINE)[name]
     constant, bound, guard, guard_nonprivate, guard_cap = constants[-5:]
     cap = CAPS[name][EPSILONS.index(epsilon)]
-    sigma = math.sqrt(protocol.randomiser.noise_variance)
+    sigma = math.sqrt(protocol.mechanism.noise_variance)
     assert (sigma == 0) == math.isinf(epsilon)
     offset = max(0.0, (2 * constant * sigma * math.sqrt(dim / 2) / cap) ** (1 / 0.60) - 2)
     for k in (1, 10, 2000):
@@ -153,7 +153,7 @@ def test_baselines_have_the_gains_bounds_and_radii_of_the_paper(
     same, radius, half_sample = seen["half_sample"]
     assert same == protocol and math.isclose(protocol.hessian_bound, BASELINE_BOUND[name])
     constant, cap = BASELINE_GAIN[name], CAPS[name][EPSILONS.index(epsilon)]
-    sigma = math.sqrt(protocol.randomiser.noise_variance)
+    sigma = math.sqrt(protocol.mechanism.noise_variance)
     offset = max(0.0, (constant * sigma / cap) ** (1 / 0.60) - 1)
     reduced = constant if sigma == 0 else min(constant, cap / sigma)
     for rule, expected in [
@@ -171,7 +171,7 @@ def test_default_tuning_takes_the_same_problem(designs):
     for name in "ADF":
         protocol = design_protocol(designs[name], "privunit", 2.0, 4000, tuning="default")
         paper = design_protocol(designs[name], "privunit", 2.0, 4000)
-        assert protocol.space == paper.space and protocol.loss == paper.loss
+        assert protocol.space_spec == paper.space and protocol.loss_spec == paper.loss
         assert np.allclose(protocol.initial_point, paper.initial_point)
         assert protocol.inference.hessian != "raw" or protocol.inference.horizon
         assert protocol.gain != paper.gain
