@@ -13,6 +13,7 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.schedules import gain
+from geomstats_ldp.score_regression import ScoreFit
 from geomstats_ldp.score_regression.shrinkage import (
     clip_eigenvalues,
     covariance_floor,
@@ -24,6 +25,7 @@ from geomstats_ldp.score_regression.shrinkage import (
 )
 from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS
 from geomstats_ldp.server.regression import window
+
 
 @dataclass(frozen=True, eq=False)
 class PairRegression:
@@ -59,7 +61,7 @@ class SandwichEstimate:
 
     Attributes
     ----------
-    regression : PairRegression
+    regression : PairRegression or ScoreFit
         Before any eigenvalue is changed.
     hessian, score_covariance : array, shape [dim, dim]
         With eigenvalues projected onto the public bounds.
@@ -74,7 +76,7 @@ class SandwichEstimate:
         Factor by which the finite-sample guard enlarged the covariance.
     """
 
-    regression: PairRegression
+    regression: PairRegression | ScoreFit
     hessian: np.ndarray
     score_covariance: np.ndarray
     covariance: np.ndarray

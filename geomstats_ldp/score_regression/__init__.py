@@ -7,6 +7,7 @@ from geomstats_ldp.score_regression.state import (
     initial_round_state,
     merge_states,
     query_points,
+    without_messages,
 )
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "initial_round_state",
     "merge_states",
     "query_points",
+    "without_messages",
 ]

@@ -70,6 +70,11 @@ def closed_round(state, center):
     return RoundState(np.concatenate([state.centers, center]), *grown[1:])
 
 
+def without_messages(state):
+    """State about the same rounds that has heard nobody yet, for a worker to start from."""
+    return RoundState(state.centers.copy(), *(np.zeros_like(part) for part in state[1:]))
+
+
 def query_points(protocol, state):
     """Public points that each round asks at, shape [n_opened, n_directions, *point_shape]."""
     geometry, directions = protocol.geometry, np.array(protocol.directions)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from functools import wraps
 from numbers import Integral
 
 import numpy as np
 
 from geomstats_ldp.exceptions import (
     DuplicateMessageError,
-    ForeignMessageError,
     InvalidMessageError,
-    MessageError,
     StaleMessageError,
 )
 from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.server.checkpoint import UNSAVED, load_checkpoint, save_checkpoint, state_arrays
 from geomstats_ldp.server.engine import make_engine
+from geomstats_ldp.server.lock import alone
 from geomstats_ldp.server.recursion import (
     N_PAIRS,
     N_PARTICIPANTS,
@@ -28,19 +26,7 @@ from geomstats_ldp.server.recursion import (
     initial_state,
     make_scratch,
 )
-from geomstats_ldp.server.vectors import check_vector
-from geomstats_ldp.wording import shape_text
-
-
-def _alone(method):
-    """Let one thread at a time run the methods of a server."""
-
-    @wraps(method)
-    def locked(self, *args, **kwargs):
-        with self.lock:
-            return method(self, *args, **kwargs)
-
-    return locked
+from geomstats_ldp.server.vectors import check_address, check_batch, check_vector
 
 
 class Server:
@@ -82,7 +68,7 @@ class Server:
         self._version = UNSAVED
         self.lock, self._saving = threading.RLock(), threading.Lock()
 
-    @_alone
+    @alone
     def __getstate__(self):
         # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
         kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
@@ -107,18 +93,18 @@ class Server:
         return int(self.state.counts[N_PAIRS])
 
     @property
-    @_alone
+    @alone
     def n_received(self):
         """Participants heard from, those of the open round included."""
         return self.n_participants + len(self.pending)
 
     @property
-    @_alone
+    @alone
     def round(self):
         """Number of the open round, counted from zero."""
         return -(-self.n_participants // (2 * self.protocol.pairs_per_round))
 
-    @_alone
+    @alone
     def round_size(self):
         """Answers that the open round waits for in all: pairs, one odd last participant, or 0."""
         full = 2 * self.protocol.pairs_per_round
@@ -134,7 +120,7 @@ class Server:
         return self._kept is not None
 
     @property
-    @_alone
+    @alone
     def messages(self):
         """Messages of all complete rounds in the order of their queries, or None if not kept."""
         if self._kept is None:
@@ -143,7 +129,7 @@ class Server:
 
     # ---------------------------------------------------------------- queries
 
-    @_alone
+    @alone
     def queries(self):
         """Open queries of the current round, those not answered yet.
 
@@ -172,7 +158,7 @@ class Server:
 
     # ---------------------------------------------------------------- messages
 
-    @_alone
+    @alone
     def receive(self, messages):
         """Take answers to open queries, all or none.
 
@@ -199,14 +185,7 @@ class Server:
         self.pending = accepted
 
     def _check(self, message, accepted, size):
-        if not isinstance(message, Message):
-            raise MessageError(f"messages must be Message objects; got {type(message).__name__}")
-        known = isinstance(message.fingerprint, str)
-        if not known or message.fingerprint != self.protocol.fingerprint:
-            raise ForeignMessageError(
-                f"message belongs to protocol {str(message.fingerprint)[:12]}, "
-                f"this server to {self.protocol.fingerprint[:12]}"
-            )
+        check_address(self.protocol, message)
         if not _is_integer(message.round, range(self.round, self.round + 1)) or size == 0:
             raise StaleMessageError(
                 f"message answers round {message.round}; "
@@ -224,7 +203,7 @@ class Server:
             self.protocol, message.tangent_vec, self._query(message.index, size).point
         )
 
-    @_alone
+    @alone
     def replay(self, vectors, extend=False):
         """Take many answers at once: row i answers the i-th query of the schedule from here on.
 
@@ -247,7 +226,8 @@ class Server:
         try:
             if extend and self.round_size() == 0:
                 self.protocol, self._kept = replace(self.protocol, n_participants=None), None
-            vectors = self._check_batch(vectors)
+            vectors = check_batch(self.protocol, vectors)
+            self._check_plan(len(vectors))
             position = 0
             while self.round_size() > 0 and position < len(vectors):
                 position += self._replay_step(vectors[position:])
@@ -256,22 +236,13 @@ class Server:
             self._round_is_open = False
             raise
 
-    def _check_batch(self, vectors):
-        shape = self.protocol.geometry.shape
-        vectors = np.ascontiguousarray(vectors, dtype=float)
-        if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
-            raise InvalidMessageError(
-                f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
-            )
-        if not np.isfinite(vectors).all():
-            raise InvalidMessageError("messages must be finite; they contain NaN or inf")
+    def _check_plan(self, n_rows):
         planned = self.protocol.n_participants
-        if planned is not None and self.n_received + len(vectors) > planned:
+        if planned is not None and self.n_received + n_rows > planned:
             raise StaleMessageError(
                 f"{planned} participants are planned and {self.n_received} have answered; "
-                f"got {len(vectors)} more messages"
+                f"got {n_rows} more messages"
             )
-        return vectors
 
     def _replay_step(self, vectors):
         """Use as many rows as make sense at once; return how many."""
@@ -318,7 +289,7 @@ class Server:
         if self._kept is not None:
             self._kept.append(messages)
 
-    @_alone
+    @alone
     def adopt(self, state, messages=()):
         """Continue from a state that the recursion has brought forward elsewhere.
 
@@ -350,7 +321,7 @@ class Server:
         with self._saving:
             self._version = save_checkpoint(path, self._arrays(), self._version)
 
-    @_alone
+    @alone
     def _arrays(self):
         """What a checkpoint holds, as it is at this moment."""
         self._check_pending()
