@@ -154,14 +154,15 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         )
 
     def _make_rounds(self, n_participants, dim, loss, length):
-        """Plan of the rounds, None for pairs; every query point of a round has an answer at least."""
+        """Plan of the rounds, None for pairs."""
         if self.n_rounds is None:
             return None
-        n_rounds, smallest, sizes = check_n_rounds(self.n_rounds), 2 * dim, None
+        n_rounds, n_points, sizes = check_n_rounds(self.n_rounds), 2 * dim, None
         if n_participants is not None:
-            sizes = round_sizes(n_participants, n_rounds, smallest)
-            n_rounds, smallest = len(sizes), min(smallest, *sizes, n_participants)
-        return RoundPlan(n_rounds, sizes, smallest, loss.moment, length)
+            # Two answers a query point tell a score from its noise.
+            sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
+            n_rounds, n_points = len(sizes), min(n_points, *sizes)
+        return RoundPlan(n_rounds, sizes, n_points, loss.moment, length)
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""

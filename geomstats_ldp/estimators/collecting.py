@@ -22,7 +22,7 @@ from geomstats_ldp.losses import loss_from_spec
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
-from geomstats_ldp.server import Server
+from geomstats_ldp.server import load_server, make_server
 from geomstats_ldp.wording import shape_text
 
 
@@ -125,7 +125,7 @@ class Collecting:
 
     def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
-        notices.warn_if_few(self.n_participants_, 2 * len(self.protocol_.directions), stacklevel=4)
+        notices.warn_if_few(self.server_, stacklevel=4)
         loss = loss_from_spec(self.protocol_.loss_spec)
         notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
@@ -237,16 +237,52 @@ class Collecting:
         self._forget_names()
         return self
 
-    def queries(self):
+    def queries(self, n=None):
         """Open queries, one for each participant of the current round not heard from yet.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many to deal, of a collection in rounds: more than there are answers to wait for,
+            where people drop out. Default as many as are waited for.
 
         Returns
         -------
         queries : list of Query
-            Empty when all planned participants have answered.
+            Empty when all planned participants have answered, or all rounds are closed.
         """
         self._require_started()
-        return self.server_.queries()
+        if n is None:
+            return self.server_.queries()
+        self._require_rounds("queries(n)")
+        return self.server_.queries(n)
+
+    def close_round(self):
+        """Close the open round of a collection in rounds, on a deadline for instance.
+
+        The next round asks around the estimate of this moment. Answers that come later are taken
+        all the same.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        NotReadyError
+            If all rounds are closed, or too few have answered in this one.
+        ProtocolError
+            If the collection asks pairs.
+        """
+        self._require_started()
+        self._require_rounds("close_round()")
+        self.server_.close_round()
+        self._refresh()
+        return self
+
+    def _require_rounds(self, what):
+        if self.protocol_.rounds is None:
+            raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
     def participant(self):
         """Client code for one participant's own device; it pickles.
@@ -289,7 +325,7 @@ class Collecting:
         ProtocolError
             If the file holds a collection for another loss.
         """
-        server = Server.load(path)
+        server = load_server(path)
         self._check_model(server.protocol)
         self._adopt(server)
         self._forget_names()
@@ -354,8 +390,13 @@ class Collecting:
         """Second dimension of the data of the current protocol."""
         return self.protocol_.geometry.shape[0]
 
+    @property
+    def estimate_(self):
+        """The estimate, from the messages received so far."""
+        check_is_fitted(self, "server_")
+        return self._from_internal(self.server_.estimate())
+
     def _refresh(self):
-        self.estimate_ = self._from_internal(self.server_.state.average.copy())
         self.n_participants_ = self.server_.n_participants
 
     def _from_internal(self, points):

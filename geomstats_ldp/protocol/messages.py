@@ -15,7 +15,8 @@ from geomstats_ldp.serialization import (
     parse_json,
 )
 
-#: Sides of a query pair; "base" is the query of an odd last participant, "round" a query of a round.
+#: Sides of a query pair; "base" is the query of an odd last participant, "round" one of a round that
+#: many participants share.
 SIDES = ("plus", "minus", "base", "round")
 
 #: Fingerprints have 64 hexadecimal digits; other texts are read too, and refused by the server.

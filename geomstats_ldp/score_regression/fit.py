@@ -4,9 +4,9 @@ In the chart at a centre c the mean message at query q, carried to c, is
 
 .. math:: E z_q = A_q \beta,\qquad \beta = (g, K),
 
-with g the gradient and K the Hessian of the population loss at c (`moments`). Weighted least squares
-gives both. The estimate is a Newton step from the mean query point, with a step that is hedged
-against the error of the Hessian. See docs/theory/rounds.md for what is proved about it.
+with g the gradient and K the Hessian of the population loss at c (`moments`). Weighted least
+squares gives both. The estimate is a Newton step from the mean query point, hedged against the
+error of the Hessian. See docs/theory/rounds.md for what is proved about it.
 """
 
 from __future__ import annotations

@@ -127,6 +127,10 @@ class Server:
             return None
         return np.concatenate([np.empty((0, *self.protocol.geometry.shape)), *self._kept])
 
+    def estimate(self):
+        """Running average of the iterates, shape [*point_shape]."""
+        return self.state.average.copy()
+
     # ---------------------------------------------------------------- queries
 
     @alone
