@@ -5,17 +5,21 @@ Data may be larger than memory: they are read, checked, clipped and answered blo
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
-from geomstats_ldp.losses import loss_from_spec
-from geomstats_ldp.losses.rows import check_rows, clip_rows, count_clipped
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import check_data, clip_data, count_clipped
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
+from geomstats_ldp.schedules import Schedule
 from geomstats_ldp.server.recursion import (
+    Scratch,
     check_finite,
     close_round,
     close_single,
@@ -27,27 +31,42 @@ from geomstats_ldp.server.recursion import (
 _BLOCK = 2**14
 
 
-def emulate_rounds(
-    geometry,
-    loss,
-    mechanism,
-    region,
-    schedule,
-    state,
-    server,
-    participant,
-    answers,
-    data,
-    variates,
-    messages,
-):
-    """Let a block of participants answer in row order.
+class Crowd(NamedTuple):
+    """What the emulated participants and the server of a run share, and their buffers.
+
+    Attributes
+    ----------
+    geometry : Geometry or its twin
+    loss : Loss or its twin
+    mechanism : Mechanism or its twin
+    region : GeodesicBall, LogBox or SpectralBand
+        Working region.
+    schedule : Schedule
+    server : Scratch
+    participant : tuple
+        See `participant_scratch`.
+    answers : array, shape [2 * pairs_per_round, *point_shape]
+        Messages of the round in progress.
+    """
+
+    geometry: Any
+    loss: Any
+    mechanism: Any
+    region: Any
+    schedule: Schedule
+    server: Scratch
+    participant: tuple
+    answers: np.ndarray
+
+
+def emulate_rounds(crowd, state, data, variates, messages):
+    """Let a block of participants answer in row order; runs in both engines.
 
     Rows past the last full round form a smaller round, and an odd last row one ordinary update.
-    Runs in both engines; `server`, `participant` and `answers`, shape
-    [2 * pairs_per_round, *point_shape], are scratch. The answers are copied to `messages`, unless
-    that is empty.
+    The answers are copied to `messages`, unless that is empty.
     """
+    geometry, region, schedule = crowd.geometry, crowd.region, crowd.schedule
+    server, answers = crowd.server, crowd.answers
     start = 0
     while start < data.shape[0]:
         n_pairs = min(answers.shape[0], data.shape[0] - start) // 2
@@ -57,12 +76,12 @@ def emulate_rounds(
         for i in range(n_answers):
             respond_into(
                 geometry,
-                loss,
-                mechanism,
+                crowd.loss,
+                crowd.mechanism,
                 server.queries[i] if n_pairs > 0 else state.iterate,
                 data[start + i],
                 variates[start + i],
-                participant,
+                crowd.participant,
                 answers[i],
             )
         if messages.shape[0] > 0:
@@ -160,10 +179,10 @@ class _Run:
     def __init__(self, server, convert=None):
         self._server, self._convert = server, convert
         self._geometry = server.protocol.geometry
-        self._loss = loss_from_spec(server.protocol.loss_spec)
+        self._loss = loss_of(server.protocol)
         self._state = copy_state(server.state)
         self._n_clipped = self._n_checked = 0
-        self._compute, self._parts = _engine_parts(server, self._loss, self._state)
+        self._compute, self._crowd = _make_crowd(server, self._loss)
         self._twin = server.engine.twin
 
     def converted(self, rows):
@@ -174,7 +193,7 @@ class _Run:
         start = self._n_checked
         self._n_checked += len(rows)
         try:
-            return check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
+            return check_data(self._loss, self._geometry, self.converted(rows), self._twin)
         except ValueError as error:
             if start == 0:
                 raise
@@ -196,11 +215,11 @@ class _Run:
 
     def _answer_rounds(self, rows, streams):
         given = np.asarray(rows, dtype=float)
-        rows = clip_rows(self._loss, self._geometry, given, self._twin)
+        rows = clip_data(self._loss, self._geometry, given, self._twin)
         self._n_clipped += count_clipped(self._loss, given, rows)
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self._geometry.shape))
-        self._compute(*self._parts, rows, variates, messages)
+        self._compute(self._crowd, self._state, rows, variates, messages)
         return messages
 
 
@@ -245,23 +264,18 @@ def _check_plan(server, n_rows):
         )
 
 
-def _engine_parts(server, loss, state):
-    protocol = server.protocol
-    mechanism = protocol.mechanism
-    scratch = (server.scratch, participant_scratch(protocol.geometry))
-    answers = np.empty((2 * protocol.pairs_per_round, *protocol.geometry.shape))
-    run, geometry = emulate_rounds, protocol.geometry
-    twins = loss.twin(), mechanism.twin()
+def _make_crowd(server, loss):
+    """Compiled or interpreted `emulate_rounds`, and its `Crowd`."""
+    protocol, geometry = server.protocol, server.protocol.geometry
+    run, parts = emulate_rounds, (geometry, loss, protocol.mechanism)
+    twins = loss.twin(), protocol.mechanism.twin()
     if server.engine.name == "compiled" and None not in twins:
-        run, geometry = _compiled_emulate_rounds, server.engine.geometry
-        loss, mechanism = twins
-    return run, (
-        geometry,
-        loss,
-        mechanism,
+        run, parts = _compiled_emulate_rounds, (server.engine.geometry, *twins)
+    return run, Crowd(
+        *parts,
         protocol.working_region,
         protocol.schedule,
-        state,
-        *scratch,
-        answers,
+        server.scratch,
+        participant_scratch(geometry),
+        np.empty((2 * protocol.pairs_per_round, *geometry.shape)),
     )

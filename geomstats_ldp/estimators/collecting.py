@@ -18,7 +18,8 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
     StaleMessageError,
 )
-from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
@@ -126,7 +127,7 @@ class Collecting:
     def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
         notices.warn_if_few(self.n_participants_, 2 * len(self.protocol_.directions), stacklevel=4)
-        loss = loss_from_spec(self.protocol_.loss_spec)
+        loss = loss_of(self.protocol_)
         notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
         return self
@@ -324,6 +325,12 @@ class Collecting:
         engine = _engine_for(tuning.engine, protocol)
         return Server(protocol, engine, keep_messages=tuning.keep_transcript)
 
+    def _mean_loss(self, rows):
+        """Mean loss at the estimate of rows that are clipped as participants clip them."""
+        geometry, loss = self.protocol_.geometry, loss_of(self.protocol_)
+        rows = clip_data(loss, geometry, loss.check_data(geometry, rows))
+        return float(np.mean(loss.value(geometry, self.server_.state.average, rows)))
+
     def _check_model(self, protocol):
         name = protocol.loss_spec["name"]
         if name not in self._loss_names():
@@ -365,7 +372,7 @@ class Collecting:
 
 def _engine_for(engine, protocol):
     """The engine asked for; "auto" compiles where the loss has closed forms as well."""
-    if engine == "geomstats" or loss_from_spec(protocol.loss_spec).twin() is not None:
+    if engine == "geomstats" or loss_of(protocol).twin() is not None:
         return engine
     if engine == "compiled":
         raise ProtocolError(
