@@ -7,7 +7,8 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ForeignMessageError, ProtocolError
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.losses import loss_from_spec, score_coords
+from geomstats_ldp.losses import loss_of, score_coords
+from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams, release_into
 from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.protocol import check_is_protocol
@@ -81,12 +82,12 @@ class Participant:
                 f"this participant to {self.protocol.fingerprint[:12]}"
             )
         point = self.protocol.geometry.check_point(query.point, "query point")
-        loss = loss_from_spec(self.protocol.loss_spec)
+        loss = loss_of(self.protocol)
         datum = loss.check_data(self.protocol.geometry, datum)
         shape = loss.data_shape(self.protocol.geometry)
         if datum.shape != shape:
             raise ValueError(f"datum must have shape {shape}; got {datum.shape}")
-        datum = loss.clip(self.protocol.geometry, datum)
+        datum = clip_data(loss, self.protocol.geometry, datum[None])[0]
         mechanism = self.protocol.mechanism
         variates = mechanism.draw(1, self._randomness())[0]
         out = np.empty(self.protocol.geometry.shape)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
+from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.tuning import check_tuning
 from geomstats_ldp.exceptions import (
@@ -18,11 +19,12 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
     StaleMessageError,
 )
-from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
-from geomstats_ldp.server import load_server, make_server
+from geomstats_ldp.server import load_server
 from geomstats_ldp.wording import shape_text
 
 
@@ -68,7 +70,8 @@ class Collecting:
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
-        n_clipped = emulate(server, data, self.random_state, self.verbose, self._to_internal)
+        run = emulate if server.protocol.rounds is None else emulate_in_rounds
+        n_clipped = run(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, n_clipped)
 
@@ -106,7 +109,8 @@ class Collecting:
         width = self._check_rows(first).shape[1]
         server = self._new_server(self._make_protocol(width, planned))
         rows = self._counted(itertools.chain([first], blocks), planned)
-        n_clipped = emulate_blocks(server, rows, self.random_state, self.verbose, self._to_internal)
+        run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
+        n_clipped = run(server, rows, self.random_state, self.verbose, self._to_internal)
         self._forget_names()
         return self._adopt_fitted(server, n_clipped)
 
@@ -126,7 +130,7 @@ class Collecting:
     def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
         notices.warn_if_few(self.server_, stacklevel=4)
-        loss = loss_from_spec(self.protocol_.loss_spec)
+        loss = loss_of(self.protocol_)
         notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
         return self
@@ -360,6 +364,12 @@ class Collecting:
         engine = _engine_for(tuning.engine, protocol)
         return Server(protocol, engine, keep_messages=tuning.keep_transcript)
 
+    def _mean_loss(self, rows):
+        """Mean loss at the estimate of rows that are clipped as participants clip them."""
+        geometry, loss = self.protocol_.geometry, loss_of(self.protocol_)
+        rows = clip_data(loss, geometry, loss.check_data(geometry, rows))
+        return float(np.mean(loss.value(geometry, self.server_.state.average, rows)))
+
     def _check_model(self, protocol):
         name = protocol.loss_spec["name"]
         if name not in self._loss_names():
@@ -406,7 +416,7 @@ class Collecting:
 
 def _engine_for(engine, protocol):
     """The engine asked for; "auto" compiles where the loss has closed forms as well."""
-    if engine == "geomstats" or loss_from_spec(protocol.loss_spec).twin() is not None:
+    if engine == "geomstats" or loss_of(protocol).twin() is not None:
         return engine
     if engine == "compiled":
         raise ProtocolError(

@@ -199,7 +199,7 @@ class RoundServer:
             rounds = np.array([message.round for message in messages])
             indices = np.array([message.index for message in messages])
             self._add(rounds, indices, np.stack(vectors))
-            self._close_if_full()
+            self.close_if_full()
 
     def _check(self, message):
         check_address(self.protocol, message)
@@ -264,7 +264,7 @@ class RoundServer:
                 rows = vectors[position : position + size]
                 indices = (self._n_in_round() + np.arange(size)) % self.n_directions
                 self._add(np.full(size, self.state.n_opened - 1), indices, rows)
-                self._close_if_full()
+                self.close_if_full()
                 position += size
         except BaseException:
             self._continue(before["state"], before["n_closed"])
@@ -310,7 +310,9 @@ class RoundServer:
         if not self.is_complete:
             self._continue(closed_round(self.state, self.estimate()), self.n_closed)
 
-    def _close_if_full(self):
+    @alone
+    def close_if_full(self):
+        """Close the open round if all planned answers have come."""
         if not self.is_complete and self.round_size() == 0:
             self._close()
 
@@ -333,7 +335,7 @@ class RoundServer:
         self._continue(merge_states([self.state, *states]), self.n_closed)
         if self._kept is not None:
             self._kept = None  # what the workers heard is not here
-        self._close_if_full()
+        self.close_if_full()
 
     @alone
     def adopt(self, state, messages=(), n_closed=None, closings=None):
