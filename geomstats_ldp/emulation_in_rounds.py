@@ -172,10 +172,8 @@ class _RoundRun(DataReader):
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks round by round, and count clipped rows."""
         rows, kept = _Rows(blocks), []
-        with (
-            tqdm(total=total, disable=not progress, unit="row", desc="participants") as bar,
-            ThreadPoolExecutor(self._n_threads) as pool,
-        ):
+        bar = tqdm(total=total, disable=not progress, unit="row", desc="participants")
+        with bar, ThreadPoolExecutor(self._n_threads) as pool:
             while rows.are_left():
                 _check_room(self._work, 1)
                 kept += self._answer_round(rows, streams, pool, bar)

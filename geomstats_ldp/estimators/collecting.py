@@ -24,7 +24,7 @@ from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
-from geomstats_ldp.server import load_server
+from geomstats_ldp.server import load_server, make_server
 from geomstats_ldp.wording import shape_text
 
 
@@ -362,7 +362,7 @@ class Collecting:
     def _new_server(self, protocol):
         tuning = check_tuning(self.tuning)
         engine = _engine_for(tuning.engine, protocol)
-        return Server(protocol, engine, keep_messages=tuning.keep_transcript)
+        return make_server(protocol, engine, keep_messages=tuning.keep_transcript)
 
     def _mean_loss(self, rows):
         """Mean loss at the estimate of rows that are clipped as participants clip them."""

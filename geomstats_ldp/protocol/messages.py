@@ -15,8 +15,8 @@ from geomstats_ldp.serialization import (
     parse_json,
 )
 
-#: Sides of a query pair; "base" is the query of an odd last participant, "round" one of a round that
-#: many participants share.
+#: Sides of a query pair; "base" is the query of an odd last participant, "round" one that many
+#: participants of a round share.
 SIDES = ("plus", "minus", "base", "round")
 
 #: Fingerprints have 64 hexadecimal digits; other texts are read too, and refused by the server.
