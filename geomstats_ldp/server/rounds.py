@@ -27,7 +27,7 @@ from geomstats_ldp.server.checkpoint import UNSAVED, save_checkpoint
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.lock import alone
 from geomstats_ldp.server.round_files import load_round_checkpoint, round_arrays
-from geomstats_ldp.server.vectors import check_address, check_batch, check_vector
+from geomstats_ldp.server.vectors import check_address, check_batch, message_vector
 from geomstats_ldp.wording import shape_text
 
 
@@ -212,8 +212,7 @@ class RoundServer:
             raise InvalidMessageError(
                 f"message index must be in [0, {self.n_directions}); got {message.index!r}"
             )
-        point = self._points[message.round, message.index]
-        return check_vector(self.protocol, message.tangent_vec, point)
+        return message_vector(self.protocol, message, self._points[message.round, message.index])
 
     def _add(self, rounds, indices, vectors):
         """Add messages to the sums of their query points, on a copy of the state."""

@@ -26,7 +26,7 @@ from geomstats_ldp.server.recursion import (
     initial_state,
     make_scratch,
 )
-from geomstats_ldp.server.vectors import check_address, check_batch, check_vector
+from geomstats_ldp.server.vectors import check_address, check_batch, check_vector, message_vector
 
 
 class Server:
@@ -203,9 +203,7 @@ class Server:
             raise DuplicateMessageError(
                 f"query {message.index} of round {self.round} has been answered already"
             )
-        return check_vector(
-            self.protocol, message.tangent_vec, self._query(message.index, size).point
-        )
+        return message_vector(self.protocol, message, self._query(message.index, size).point)
 
     @alone
     def replay(self, vectors, extend=False):

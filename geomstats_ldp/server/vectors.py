@@ -1,4 +1,4 @@
-"""Whether a vector can be a message: tangent at its query, and in the support of the mechanism."""
+"""The vector of a message: tangent at its query, and in the support of the mechanism."""
 
 from __future__ import annotations
 
@@ -22,6 +22,31 @@ def check_address(protocol, message):
             f"message belongs to protocol {str(message.fingerprint)[:12]}, "
             f"this server to {protocol.fingerprint[:12]}"
         )
+
+
+def message_vector(protocol, message, point):
+    """Vector that a message stands for, shape [*point_shape].
+
+    A candidate gives it, in the support by construction; that of a simulated message is checked.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    message : Message
+    point : array, shape [*point_shape]
+        The query that it answers.
+
+    Raises
+    ------
+    InvalidMessageError
+        If the candidate is none of the mechanism, or the vector none of its messages.
+    """
+    if message.candidate is None:
+        return check_vector(protocol, message.tangent_vec, point)
+    try:
+        return protocol.tangent_vec(message, point)
+    except (TypeError, ValueError) as error:
+        raise InvalidMessageError(f"{error}") from error
 
 
 def check_vector(protocol, vector, point):
