@@ -91,9 +91,9 @@ print("halfway:", (center / np.linalg.norm(center)).round(4))
 # A participant's device gets the protocol and a query, both as text. It computes the score of its
 # datum, the slope of the loss at the query point, and releases the score through the randomiser.
 #
-# (The device is seeded here so that the notebook prints the same numbers every time. That makes it a
-# simulation of many people, whose messages are vectors. A real device answers once, with noise from
-# the operating system, and sends an integer that stands for the vector.)
+# (The device is seeded here so that the notebook prints the same numbers every time. That makes it
+# a simulation of many people, whose messages are vectors. A real device answers once, with noise
+# from the operating system, and sends an integer that stands for the vector.)
 
 # %%
 device = Participant(Protocol.from_json(text), random_state=0)
