@@ -25,9 +25,14 @@ from geomstats_ldp.score_regression import (
 )
 from geomstats_ldp.server.checkpoint import UNSAVED, save_checkpoint
 from geomstats_ldp.server.engine import make_engine
-from geomstats_ldp.server.lock import alone
+from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.round_files import load_round_checkpoint, round_arrays
-from geomstats_ldp.server.vectors import check_address, check_batch, message_vector
+from geomstats_ldp.server.vectors import (
+    check_address,
+    check_batch,
+    check_rows,
+    message_vector,
+)
 from geomstats_ldp.wording import shape_text
 
 
@@ -215,16 +220,25 @@ class RoundServer:
         return message_vector(self.protocol, message, self._points[message.round, message.index])
 
     def _add(self, rounds, indices, vectors):
-        """Add messages to the sums of their query points, on a copy of the state."""
+        """Add messages to the sums of their query points, on a copy of the state.
+
+        Returns
+        -------
+        tangent : array, shape [n, *point_shape]
+            Their tangent parts.
+        coords : array, shape [n, dim]
+            Their frame coordinates.
+        """
         state = RoundState(*(part.copy() for part in self.state))
         geometry = self.protocol.geometry
+        tangent, coords = np.empty_like(vectors), np.empty((len(vectors), self.protocol.dim))
         for cell in sorted(set(zip(rounds.tolist(), indices.tolist()))):
-            mine = vectors[(rounds == cell[0]) & (indices == cell[1])]
-            point = self._points[cell]
-            coords = geometry.coordinates(geometry.to_tangent(mine, point), point)
-            state.counts[cell] += len(coords)
-            state.sums[cell] += coords.sum(axis=0)
-            state.outer[cell] += coords.T @ coords
+            mine, point = (rounds == cell[0]) & (indices == cell[1]), self._points[cell]
+            tangent[mine] = geometry.to_tangent(vectors[mine], point)
+            coords[mine] = geometry.coordinates(tangent[mine], point)
+            state.counts[cell] += np.count_nonzero(mine)
+            state.sums[cell] += coords[mine].sum(axis=0)
+            state.outer[cell] += coords[mine].T @ coords[mine]
         if not (np.isfinite(state.sums).all() and np.isfinite(state.outer).all()):
             raise InvalidMessageError(
                 "messages must be small enough for their squares to be finite"
@@ -232,9 +246,10 @@ class RoundServer:
         self.state = state
         if self._kept is not None:
             self._kept.append((rounds, indices, vectors))
+        return tangent, coords
 
     @alone
-    def replay(self, vectors, extend=False):
+    def replay(self, vectors, extend=False, strict=False):
         """Take many answers at once, in the order of the plan.
 
         Row i of a round answers query i modulo the number of query points, and a round closes at
@@ -247,14 +262,21 @@ class RoundServer:
             post-processing.
         extend : bool, default=False
             Let rows past the last round join it.
+        strict : bool, default=False
+            Refuse rows that are no messages.
 
         Raises
         ------
         MessageError
             If the shape is wrong, an entry is not finite, or more rows come than are planned; the
             state is what it was before the call.
+
+        Warns
+        -----
+        RawDataWarning
+            If rows cannot be messages; see `Server.replay`.
         """
-        vectors = check_batch(self.protocol, vectors)
+        vectors, parts = check_batch(self.protocol, vectors), []
         before = self.__getstate__()
         try:
             position = 0
@@ -262,9 +284,12 @@ class RoundServer:
                 size = self._take(len(vectors) - position, extend)
                 rows = vectors[position : position + size]
                 indices = (self._n_in_round() + np.arange(size)) % self.n_directions
-                self._add(np.full(size, self.state.n_opened - 1), indices, rows)
+                parts.append(self._add(np.full(size, self.state.n_opened - 1), indices, rows))
                 self.close_if_full()
                 position += size
+            if parts:
+                tangent, coords = map(np.concatenate, zip(*parts))
+                check_rows(self.protocol, vectors, tangent, coords, strict)
         except BaseException:
             self._continue(before["state"], before["n_closed"])
             self._kept, self.closings = before["messages"], before["closings"]
@@ -429,7 +454,8 @@ class RoundServer:
                 f"addresses must name rounds and query points under {shape_text(*limits)}"
             )
         if len(vectors):
-            self._add(addresses[:, 0], addresses[:, 1], vectors)
+            parts = self._add(addresses[:, 0], addresses[:, 1], vectors)
+            check_rows(self.protocol, vectors, *parts, strict=True)
 
     # ---------------------------------------------------------------- checkpoint
 

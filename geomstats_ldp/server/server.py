@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from numbers import Integral
+from threading import RLock
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.server.checkpoint import UNSAVED, load_checkpoint, save_checkpoint, state_arrays
 from geomstats_ldp.server.engine import make_engine
-from geomstats_ldp.server.lock import alone
+from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.recursion import (
     N_PAIRS,
     N_PARTICIPANTS,
@@ -26,7 +26,13 @@ from geomstats_ldp.server.recursion import (
     initial_state,
     make_scratch,
 )
-from geomstats_ldp.server.vectors import check_address, check_batch, check_vector, message_vector
+from geomstats_ldp.server.vectors import (
+    check_address,
+    check_batch,
+    check_rows,
+    check_vector,
+    message_vector,
+)
 
 
 class Server:
@@ -66,14 +72,14 @@ class Server:
         self._round_is_open = False
         self._kept = [] if keep_messages else None
         self._version = UNSAVED
-        self.lock, self._saving = threading.RLock(), threading.Lock()
+        self.lock, self._saving = RLock(), RLock()
 
     @alone
     def __getstate__(self):
         # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
         kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
-        kept |= {"engine": self.engine.name, "messages": self._kept, "version": self._version}
-        return kept | {"pending": dict(self.pending), "messages": self._kept and list(self._kept)}
+        messages = None if self._kept is None else list(self._kept)
+        return kept | {"engine": self.engine.name, "messages": messages, "version": self._version}
 
     def __setstate__(self, kept):
         self.__init__(kept["protocol"], kept["engine"])
@@ -99,7 +105,6 @@ class Server:
         return self.n_participants + len(self.pending)
 
     @property
-    @alone
     def round(self):
         """Number of the open round, counted from zero."""
         return -(-self.n_participants // (2 * self.protocol.pairs_per_round))
@@ -206,7 +211,7 @@ class Server:
         return message_vector(self.protocol, message, self._query(message.index, size).point)
 
     @alone
-    def replay(self, vectors, extend=False):
+    def replay(self, vectors, extend=False, strict=False):
         """Take many answers at once: row i answers the i-th query of the schedule from here on.
 
         Parameters
@@ -217,22 +222,34 @@ class Server:
         extend : bool, default=False
             Open the end of a collection whose plan is complete: later messages carry a new
             fingerprint, and messages kept so far, which belong to the old protocol, are let go.
+        strict : bool, default=False
+            Refuse rows that are no messages, which a transcript does not hold.
 
         Raises
         ------
         MessageError
             If the shape is wrong, an entry is not finite, or more rows come than participants
             are planned; the state is what it was before the call.
+
+        Warns
+        -----
+        RawDataWarning
+            If rows are not tangent at their query or out of the support of the mechanism, or all
+            together less noisy than messages are.
         """
-        before = self.protocol, self.state, self.pending, self._kept and list(self._kept)
+        kept = None if self._kept is None else list(self._kept)
+        before = self.protocol, self.state, self.pending, kept
         try:
             if extend and self.round_size() == 0:
                 self.protocol, self._kept = replace(self.protocol, n_participants=None), None
             vectors = check_batch(self.protocol, vectors)
             self._check_plan(len(vectors))
+            tangent, coords = np.empty_like(vectors), np.empty((len(vectors), self.protocol.dim))
             position = 0
             while self.round_size() > 0 and position < len(vectors):
-                position += self._replay_step(vectors[position:])
+                rows = (array[position:] for array in (vectors, tangent, coords))
+                position += self._replay_step(*rows)
+            check_rows(self.protocol, vectors, tangent, coords, strict)
         except BaseException:
             self.protocol, self.state, self.pending, self._kept = before
             self._round_is_open = False
@@ -246,28 +263,29 @@ class Server:
                 f"got {n_rows} more messages"
             )
 
-    def _replay_step(self, vectors):
-        """Use as many rows as make sense at once; return how many."""
+    def _replay_step(self, vectors, tangent, coords):
+        """Use as many rows as make sense at once, and write their parts; return how many."""
         full, size = 2 * self.protocol.pairs_per_round, self.round_size()
-        n_full = self._full_rounds(len(vectors))
-        if not self.pending and size == full and n_full > 0:
-            used = n_full * full
-            self._bring_forward(self.engine.replay_rounds, vectors[:used])
+        planned, used = self.protocol.n_participants, len(vectors)
+        used = used if planned is None else min(used, planned - self.n_participants)
+        used -= used % full
+        if not self.pending and size == full and used > 0:
+            rows = (array[:used] for array in (vectors, tangent, coords))
+            self._bring_forward(self.engine.replay_rounds, *rows)
             self._keep(vectors[:used].copy())
             return used
         self._open(size)
         free = [index for index in range(size) if index not in self.pending]
-        used = min(len(free), len(vectors))
+        used, geometry = min(len(free), len(vectors)), self.protocol.geometry
+        for row, index in enumerate(free[:used]):
+            point = self._query(index, size).point
+            tangent[row] = geometry.to_tangent(vectors[row], point)
+            coords[row] = geometry.coordinates(tangent[row], point)
         self.pending = {**self.pending, **dict(zip(free, vectors[:used].copy()))}
         if len(self.pending) == size:
             self._advance(np.stack([self.pending[index] for index in range(size)]))
             self.pending = {}
         return used
-
-    def _full_rounds(self, n_rows):
-        full, planned = 2 * self.protocol.pairs_per_round, self.protocol.n_participants
-        left = n_rows if planned is None else min(n_rows, planned - self.n_participants)
-        return left // full
 
     def _advance(self, vectors):
         """Close the open round."""

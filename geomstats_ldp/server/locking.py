@@ -1,4 +1,4 @@
-"""Servers that threads may share."""
+"""One thread at a time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import wraps
 
 
 def alone(method):
-    """Let one thread at a time run the methods of a server."""
+    """Run a method while its object's `lock` is held."""
 
     @wraps(method)
     def locked(self, *args, **kwargs):
