@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.geometry.spaces import space_from_spec
-from geomstats_ldp.losses import SPDLikelihoodLoss, loss_from_spec
+from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.losses.base import positive_number
 
 #: Share of Gaussian rows that the default initial point expects to be within the bound.
@@ -98,6 +98,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         initial_point=None,
         region_radius=1.5,
         n_participants=None,
+        n_rounds=None,
         tuning=None,
         verbose=False,
         random_state=None,
@@ -109,6 +110,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
             initial_point=initial_point,
             region_radius=region_radius,
             n_participants=n_participants,
+            n_rounds=n_rounds,
             tuning=tuning,
             verbose=verbose,
             random_state=random_state,
@@ -201,5 +203,4 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
-        return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))
+        return -self._mean_loss(X)
