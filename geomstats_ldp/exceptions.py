@@ -37,6 +37,14 @@ class InvalidMessageError(MessageError):
     """The message is not a finite tangent vector in the support of the mechanism."""
 
 
+class AlreadyAnsweredError(LDPError, RuntimeError):
+    """The person has answered; a second answer would spend their privacy again."""
+
+
+class DatumError(LDPError, ValueError):
+    """A datum cannot be used as it is; the text does not hold it."""
+
+
 class NewerStateError(LDPError, ValueError):
     """The file holds a state that this collection has never seen; it is left as it is."""
 

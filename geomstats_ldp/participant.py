@@ -2,32 +2,62 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 from numba.extending import register_jitable
 
-from geomstats_ldp.exceptions import ForeignMessageError, ProtocolError
+from geomstats_ldp.exceptions import (
+    AlreadyAnsweredError,
+    DatumError,
+    ForeignMessageError,
+    ProtocolError,
+)
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import loss_of, score_coords
 from geomstats_ldp.losses.rows import clip_data
-from geomstats_ldp.mechanisms import make_streams, release_into
+from geomstats_ldp.mechanisms import check_epsilon, make_streams, release_into
 from geomstats_ldp.protocol import Message, Query
+from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol
+
+#: Largest delta of a device: the chance that the guarantee fails somebody altogether.
+LARGEST_DELTA = 1e-3
+
+#: Distance past the edge of the query region, relative to one plus its radius, that is rounding.
+_EDGE = 1e-6
 
 
 class Participant:
-    """What runs on a participant's own device: protocol and datum in, one message out.
+    """What runs on one participant's own device: protocol and datum in, one message out.
+
+    Everything public is checked before the datum is looked at: the protocol when this is made, the
+    query in `respond`. From there on it always answers, at full privacy, whatever the datum is.
 
     Parameters
     ----------
     protocol : Protocol
+    fingerprint : str, optional
+        Of the protocol that was published. It, or `max_epsilon`, has to be given: a device that
+        takes any protocol takes any epsilon.
+    max_epsilon : float, optional
+        Largest epsilon that this participant allows.
     random_state : None, int, numpy Generator or RandomState, default=None
-        None draws the noise from the operating system, which the privacy guarantee needs. A seed
-        makes the noise predictable to whoever knows it: use it for simulation only.
+        None draws from the operating system, which the guarantee needs. Anything else makes this a
+        *simulation* of many people, which answers any number of queries with the draws of `fit`,
+        by a direct sampler, and protects nobody; no limit applies to it then.
+
+    Attributes
+    ----------
+    has_answered : bool
+        Keep it, by a pickle for example, wherever the device may be started again.
 
     Raises
     ------
     ProtocolError
-        If `protocol` is no Protocol.
+        If `protocol` is no Protocol, has another fingerprint, more than `max_epsilon`, or more
+        than a device may spend: epsilon 16, delta 1e-3, no mechanism that can be released safely.
 
     Notes
     -----
@@ -37,17 +67,75 @@ class Participant:
     Examples
     --------
     >>> from geomstats_ldp import Participant, PrivateFrechetMean
-    >>> mean = PrivateFrechetMean(epsilon=2.0, engine="geomstats").start(n_features=2)
-    >>> participant = Participant(mean.protocol_)
+    >>> mean = PrivateFrechetMean(epsilon=2.0).start(n_features=2)
+    >>> participant = Participant(mean.protocol_, max_epsilon=2.0)
     >>> message = participant.respond(mean.queries()[0], [0.3, -0.2])
     >>> len(mean.partial_fit(message).queries())
     1
     """
 
-    def __init__(self, protocol, random_state=None):
+    def __init__(self, protocol, *, fingerprint=None, max_epsilon=None, random_state=None):
         self.protocol = check_is_protocol(protocol)
         self.random_state = random_state
+        self.has_answered = False
         self._streams = None
+        check_limits(protocol.to_spec())
+        if random_state is None and fingerprint is None and max_epsilon is None:
+            raise ProtocolError(
+                "fingerprint or max_epsilon must be given: the fingerprint of the protocol that "
+                "was published, or the largest epsilon that the participant allows"
+            )
+        self._check_spending(fingerprint, max_epsilon)
+        self._loss = loss_of(protocol)
+        self._scratch = participant_scratch(protocol.geometry)
+
+    def _check_spending(self, fingerprint, max_epsilon):
+        mechanism = self.protocol.mechanism
+        if fingerprint is not None and self.protocol.fingerprint != fingerprint:
+            raise ProtocolError(
+                f"protocol must be the one with fingerprint {str(fingerprint)[:12]}; "
+                f"got {self.protocol.fingerprint[:12]}"
+            )
+        if max_epsilon is not None and not mechanism.epsilon <= check_epsilon(max_epsilon):
+            raise ProtocolError(
+                f"epsilon must be at most max_epsilon={max_epsilon}; got {mechanism.epsilon}"
+            )
+        if self.random_state is None:
+            mechanism.check_releasable()
+            if mechanism.delta > LARGEST_DELTA:
+                raise ProtocolError(
+                    f"delta must be at most {LARGEST_DELTA:g} on a device; got {mechanism.delta}"
+                )
+
+    def check(self, datum):
+        """Tell the person in front of the device whether a datum can be used as it is.
+
+        Nothing of it may leave the device: `respond` answers in any case, and for a datum that is
+        refused here it answers as if the score were zero.
+
+        Parameters
+        ----------
+        datum : array-like
+
+        Raises
+        ------
+        DatumError
+            Naming what is wrong, without the datum.
+        """
+        reason = self._complaint(datum)
+        if reason is not None:
+            raise DatumError(reason)
+
+    def _complaint(self, datum):
+        """What is wrong with a datum, or None; raised elsewhere, so that no error is chained."""
+        shape = self._loss.data_shape(self.protocol.geometry)
+        try:
+            checked = self._loss.check_data(self.protocol.geometry, datum)
+        except ValueError as error:  # the texts of losses leave the datum out
+            return str(error)
+        except Exception as error:
+            return f"datum must be an array of shape {shape}; it fails with {type(error).__name__}"
+        return None if checked.shape == shape else f"datum must have shape {shape}"
 
     def respond(self, query, datum):
         """Release the randomised score of one datum at a public query.
@@ -56,7 +144,9 @@ class Participant:
         ----------
         query : Query
         datum : array-like
-            Raw datum; it is clipped to the public bounds of the loss here.
+            Raw datum; it is clipped to the public bounds of the loss here. One that is not finite,
+            has the wrong shape, is off the manifold, or has no score at the query is answered as if
+            its score were zero, at full privacy. `check` tells before.
 
         Returns
         -------
@@ -67,10 +157,27 @@ class Participant:
         ForeignMessageError
             If the query belongs to another protocol.
         ProtocolError
-            If `query` is no Query, or its point is off the manifold.
-        ValueError
-            If the datum is not finite or has the wrong shape. Nothing is released then.
+            If `query` is no Query, or its point is off the manifold or outside of the public
+            region of queries.
+        AlreadyAnsweredError
+            If this participant has answered.
         """
+        point = self._check_query(query)
+        address = query.fingerprint, query.round, query.index
+        if self.random_state is not None:
+            return Message(*address, self._simulate(point, datum))
+        if self.has_answered:
+            raise AlreadyAnsweredError(
+                "this participant has answered, and a second answer would spend epsilon again; "
+                "another person needs a Participant of their own"
+            )
+        self.has_answered = True
+        candidate = self.protocol.mechanism.release_candidate(self._score(point, datum))
+        message = Message(*address, None, candidate)
+        return replace(message, tangent_vec=self.protocol.tangent_vec(message, point))
+
+    def _check_query(self, query):
+        """Return the point of a query that may be answered."""
         if not isinstance(query, Query):
             raise ProtocolError(
                 f"query must be one Query, as Query.from_json reads from a text; "
@@ -81,30 +188,45 @@ class Participant:
                 f"query belongs to protocol {str(query.fingerprint)[:12]}, "
                 f"this participant to {self.protocol.fingerprint[:12]}"
             )
-        point = self.protocol.geometry.check_point(query.point, "query point")
-        loss = loss_of(self.protocol)
-        datum = loss.check_data(self.protocol.geometry, datum)
-        shape = loss.data_shape(self.protocol.geometry)
-        if datum.shape != shape:
-            raise ValueError(f"datum must have shape {shape}; got {datum.shape}")
-        datum = clip_data(loss, self.protocol.geometry, datum[None])[0]
-        mechanism = self.protocol.mechanism
-        variates = mechanism.draw(1, self._randomness())[0]
-        out = np.empty(self.protocol.geometry.shape)
-        scratch = participant_scratch(self.protocol.geometry)
-        respond_into(self.protocol.geometry, loss, mechanism, point, datum, variates, scratch, out)
-        return Message(query.fingerprint, query.round, query.index, out)
+        geometry, region = self.protocol.geometry, self.protocol.query_region
+        point = geometry.check_point(query.point, "query point")
+        if not region.contains(geometry, point, slack=_EDGE * (1.0 + region.radius)):
+            raise ProtocolError("query point must lie in the public region of queries")
+        return point
 
-    def _randomness(self):
-        if self.random_state is None:
-            # Fresh for every answer: a forked or pickled copy must never share this noise.
-            return make_streams()
+    def _score(self, point, datum):
+        """Score in frame coordinates, shape [dim]; zero for a datum that has none."""
+        geometry, (vector, coords) = self.protocol.geometry, self._scratch
+        score = coords[0, : geometry.dim]
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                checked = self._loss.check_data(geometry, datum)
+                if checked.shape == self._loss.data_shape(geometry):
+                    clipped = clip_data(self._loss, geometry, checked[None])[0]
+                    score_coords(self._loss, geometry, point, clipped, vector, score)
+                    if np.isfinite(score).all():
+                        return score.copy()
+        except Exception:
+            # Whatever it was, telling would tell of the datum.
+            pass
+        return np.zeros(geometry.dim)
+
+    def _simulate(self, point, datum):
+        """Message vector of the direct sampler, with the next draws of the seed."""
         if self._streams is None:
             self._streams = make_streams(self.random_state)
-        return self._streams
+        geometry, mechanism = self.protocol.geometry, self.protocol.mechanism
+        variates = mechanism.draw(1, self._streams)[0]
+        coords = np.empty(geometry.dim)
+        release_into(mechanism, self._score(point, datum), variates, self._scratch[1][1], coords)
+        return geometry.lift(coords, point)
 
     def __repr__(self):
-        return f"Participant({self.protocol!r}, random_state={self.random_state!r})"
+        state = "has answered" if self.has_answered else "has not answered"
+        if self.random_state is not None:
+            state = f"SIMULATION with random_state={self.random_state!r}"
+        return f"Participant({self.protocol!r}): {state}"
 
 
 def participant_scratch(geometry):

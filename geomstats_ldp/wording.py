@@ -1,4 +1,4 @@
-"""What errors about arrays share: the shape that was expected, the first entry that is wrong."""
+"""What errors about arrays share: the shape that was expected, the place of what is wrong."""
 
 from __future__ import annotations
 
@@ -30,15 +30,31 @@ def place_text(is_bad):
     return f" at index {index[0] if len(index) == 1 else tuple(map(int, index))}"
 
 
-def refuse_first(expected, points, is_bad):
-    """Raise ProtocolError with the first bad point, if there is one, and its place.
+def refuse_first(expected, is_bad):
+    """Raise ProtocolError with the place of the first bad point, if there is one.
+
+    The point itself is left out: it may be a datum, and error texts end up in logs.
 
     Parameters
     ----------
     expected : str
         What must hold, with the name of the argument.
-    points : array, shape [..., *point_shape]
     is_bad : array of bool, shape [...]
     """
     if is_bad.any():
-        raise ProtocolError(f"{expected}; got {points[is_bad][0]}{place_text(is_bad)}")
+        raise ProtocolError(f"{expected}; this fails{place_text(is_bad)}")
+
+
+def as_floats(name, values):
+    """Return values as a float array; ProtocolError that leaves them out if they are no numbers.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like
+    """
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        pass  # the text of this error would quote the value, as would a chained one
+    raise ProtocolError(f"{name} must be an array of real numbers; got something else")

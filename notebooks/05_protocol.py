@@ -91,8 +91,9 @@ print("halfway:", (center / np.linalg.norm(center)).round(4))
 # A participant's device gets the protocol and a query, both as text. It computes the score of its
 # datum, the slope of the loss at the query point, and releases the score through the randomiser.
 #
-# (The device is seeded here so that the notebook prints the same numbers every time. A real device
-# must not be: with `random_state=None`, the default, the noise comes from the operating system.)
+# (The device is seeded here so that the notebook prints the same numbers every time. That makes it
+# a simulation of many people, whose messages are vectors. A real device answers once, with noise
+# from the operating system, and sends an integer that stands for the vector.)
 
 # %%
 device = Participant(Protocol.from_json(text), random_state=0)
@@ -103,7 +104,8 @@ score = -(days[0] - (days[0] @ query.point) * query.point)
 print("true score, which stays at home:", score.round(3), "length", np.linalg.norm(score).round(3))
 print("released message:               ", message.tangent_vec.round(3), end=" ")
 print("length", np.linalg.norm(message.tangent_vec).round(3))
-print("sent:", message.to_json()[:60], "...")
+real = Participant(Protocol.from_json(text), max_epsilon=4.0).respond(query, days[0])
+print("what a real device sends:", sorted(json.loads(real.to_json())))
 
 # %% [markdown]
 # The message is nearly three times as long as the score. It is right on average, over the noise,

@@ -31,7 +31,11 @@ SHAPES = [
 
 def collect(protocol, data, seed, engine="auto"):
     """The interactive loop: one participant's code answers row by row."""
-    server, participant, messages = Server(protocol, engine), Participant(protocol, seed), []
+    server, participant, messages = (
+        Server(protocol, engine),
+        Participant(protocol, random_state=seed),
+        [],
+    )
     while server.queries():
         for query in server.queries():
             message = participant.respond(query, data[len(messages)])

@@ -162,11 +162,10 @@ def test_a_device_that_has_not_registered_the_loss_is_told(registered, tmp_path)
     (tmp_path / "protocol.json").write_text(protocol.to_json())
     device = textwrap.dedent("""
         import sys
-        from geomstats_ldp import Participant, Protocol, Server
+        from geomstats_ldp import Participant, Protocol
         protocol = Protocol.from_json(open(sys.argv[1]).read())
-        query = Server(protocol, "geomstats").queries()[0]
         try:
-            Participant(protocol).respond(query, [0.1])
+            Participant(protocol, max_epsilon=4.0)
         except ValueError as error:
             print(error)
     """)

@@ -250,7 +250,7 @@ class Collecting:
         return self.server_.queries()
 
     def participant(self):
-        """Client code for one participant's own device; it pickles.
+        """Client code for one participant's own device, who answers once; it pickles.
 
         Returns
         -------
@@ -265,7 +265,11 @@ class Collecting:
         """
         self._require_started()
         notices.warn_if_seeded(self.random_state, stacklevel=3)
-        return Participant(self.protocol_, random_state=self.random_state)
+        return Participant(
+            self.protocol_,
+            fingerprint=self.protocol_.fingerprint,
+            random_state=self.random_state,
+        )
 
     # ---------------------------------------------------------------- checkpoints
 
@@ -314,11 +318,17 @@ class Collecting:
 
     def _check_rows(self, X, reset=True, dtype=np.float64):
         options = {"dtype": dtype, "allow_nd": True}
-        if not reset:
-            return validate_data(self, X, reset=False, **options)
-        return check_array(
-            X, estimator=self, input_name="X", ensure_min_features=self._min_features, **options
-        )
+        try:
+            if not reset:
+                return validate_data(self, X, reset=False, **options)
+            return check_array(
+                X, estimator=self, input_name="X", ensure_min_features=self._min_features, **options
+            )
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+        # The text of numpy quotes the value, which is somebody's datum.
+        raise ValueError("X must be an array of real numbers; it contains something else")
 
     def _new_server(self, protocol):
         tuning = check_tuning(self.tuning)

@@ -13,7 +13,7 @@ from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
-from geomstats_ldp.wording import refuse_first
+from geomstats_ldp.wording import as_floats, refuse_first
 
 
 def internal_space(space):
@@ -36,8 +36,8 @@ def to_internal(space, points):
     Raises
     ------
     ProtocolError
-        Naming the first point of a Poincare model that is not finite, lies outside the open ball,
-        or has a last half-space coordinate that is not positive.
+        With the place of the first point of a Poincare model that is not finite, lies outside the
+        open ball, or has a last half-space coordinate that is not positive.
     """
     if not _is_poincare(space):
         return points
@@ -56,7 +56,7 @@ def from_internal(space, points):
     Raises
     ------
     ProtocolError
-        Naming the first point of a Poincare model that is not finite.
+        With the place of the first point of a Poincare model that is not finite.
     """
     if not _is_poincare(space):
         return points
@@ -74,11 +74,11 @@ def _is_poincare(space):
 
 
 def _checked(space, points, size):
-    points = np.asarray(points, dtype=float)
     name = type(space).__name__
+    points = as_floats(f"points of {name}", points)
     if points.ndim == 0 or points.shape[-1] != size:
         raise ProtocolError(f"points of {name} must have shape [..., {size}]; got {points.shape}")
-    refuse_first(f"points of {name} must be finite", points, ~np.isfinite(points).all(axis=-1))
+    refuse_first(f"points of {name} must be finite", ~np.isfinite(points).all(axis=-1))
     return points
 
 
@@ -86,9 +86,7 @@ def _from_ball(points):
     # Near the boundary 1 - r^2 cancels: extended precision, where the platform has it, leaves
     # only the rounding of the given coordinates.
     margin = 1 - np.sum(points.astype(np.longdouble) ** 2, axis=-1, keepdims=True)
-    refuse_first(
-        "points of PoincareBall must lie inside the unit ball", points, margin[..., 0] <= 0
-    )
+    refuse_first("points of PoincareBall must lie inside the unit ball", margin[..., 0] <= 0)
     return on_sheet(2 * points / margin.astype(float))
 
 
@@ -96,7 +94,6 @@ def _from_half_space(points):
     flat, height = points[..., :-1], points[..., -1:]
     refuse_first(
         "points of PoincareHalfSpace must have a positive last coordinate",
-        points,
         height[..., 0] <= 0,
     )
     last = (np.sum(flat**2, axis=-1, keepdims=True) + (height - 1) * (height + 1)) / (2 * height)

@@ -16,7 +16,7 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.frames import orthonormal_basis
 from geomstats_ldp.geometry.registry import geometry_class
-from geomstats_ldp.wording import refuse_first, shape_text
+from geomstats_ldp.wording import as_floats, refuse_first, shape_text
 
 #: Points this close to the cut locus of another have no usable direction from it.
 CUT_MARGIN = 1e-6
@@ -183,19 +183,19 @@ class Geometry(ABC):
         Raises
         ------
         ProtocolError
-            If the shape is wrong, or naming the first point that is not finite or off the
-            manifold.
+            If the shape is wrong, or giving the place of the first point that is not finite or off
+            the manifold.
         """
-        points = np.array(points, dtype=float)
+        points = np.array(as_floats(name, points))
         if points.ndim < len(self.shape) or points.shape[-len(self.shape) :] != self.shape:
             raise ProtocolError(
                 f"{name} must have shape [{shape_text('...', *self.shape)}]; got {points.shape}"
             )
         is_finite = np.isfinite(points).all(axis=tuple(range(-len(self.shape), 0)))
-        refuse_first(f"{name} must be finite", points, ~is_finite)
+        refuse_first(f"{name} must be finite", ~is_finite)
         with np.errstate(all="ignore"):
             is_on = np.asarray(self.is_on(points, rtol), dtype=bool)
-        refuse_first(f"{name} must lie on {self.name}", points, ~is_on)
+        refuse_first(f"{name} must lie on {self.name}", ~is_on)
         return points
 
     def to_tangent(self, vector, base_point):

@@ -11,7 +11,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.twins import compile_by_default
-from geomstats_ldp.wording import place_text, shape_text
+from geomstats_ldp.wording import as_floats, place_text, shape_text
 
 
 class TargetHessian(NamedTuple):
@@ -149,7 +149,7 @@ def finite_array(data, shape, name):
     ValueError
         Naming the argument, what was expected and what came.
     """
-    data = np.asarray(data, dtype=float)
+    data = as_floats(name, data)
     if data.ndim < len(shape) or data.shape[data.ndim - len(shape) :] != tuple(shape):
         raise ValueError(f"{name} must have shape [{shape_text('...', *shape)}]; got {data.shape}")
     is_finite = np.isfinite(data)

@@ -12,14 +12,9 @@ identity    none (epsilon = inf)  0                                      the sco
 
 import math
 
-from geomstats_ldp.mechanisms.base import (
-    Mechanism,
-    Streams,
-    check_delta,
-    check_epsilon,
-    make_streams,
-    release_into,
-)
+from geomstats_ldp.mechanisms.base import Mechanism, release_into
+from geomstats_ldp.mechanisms.candidates import LARGEST_EPSILON, sphere_points
+from geomstats_ldp.mechanisms.checks import check_delta, check_epsilon
 from geomstats_ldp.mechanisms.gaussian import (
     Gaussian,
     GaussianTwin,
@@ -29,9 +24,11 @@ from geomstats_ldp.mechanisms.gaussian import (
 from geomstats_ldp.mechanisms.identity import Identity, IdentityTwin
 from geomstats_ldp.mechanisms.l2_ball import L2Ball, L2BallTwin
 from geomstats_ldp.mechanisms.privunit import PrivUnit, PrivUnitTwin
+from geomstats_ldp.mechanisms.streams import Streams, make_streams
 from geomstats_ldp.registry import Registry, add_class, place_of
 
 __all__ = [
+    "LARGEST_EPSILON",
     "MECHANISMS",
     "Gaussian",
     "GaussianTwin",
@@ -44,12 +41,14 @@ __all__ = [
     "PrivUnitTwin",
     "Streams",
     "analytic_gaussian_scale",
+    "check_epsilon",
     "gaussian_log_delta",
     "make_mechanism",
     "make_streams",
     "mechanism_from_spec",
     "register_mechanism",
     "release_into",
+    "sphere_points",
 ]
 
 #: Mechanisms by name.

@@ -4,110 +4,33 @@ A mechanism acts on the coordinates ``v`` of a score in the public frame, ``|v| 
 keeps a datum and never keeps randomness: the variates are drawn first, from generators that are
 passed in, and ``release`` is then a deterministic function of the score and of the variates.
 
-The guarantees are statements about real-number arithmetic and ideal uniform variates. Double
-precision, the 53-bit uniforms of numpy and its (not cryptographic) generators approximate them.
+That is the direct sampler, for simulation. Its guarantee is a statement about real numbers and
+ideal uniform variates, which doubles approximate and whose last bits tell data apart. What leaves
+a device is released by candidate instead: see `candidates`.
 """
 
 import math
-import numbers
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numba.extending import register_jitable
 from scipy.optimize import brentq
 
 from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.mechanisms.checks import (
+    BOUND_RANGE,
+    EPSILON_RANGE,
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_real,
+    check_rows,
+)
+from geomstats_ldp.mechanisms.device import OnDevice
+from geomstats_ldp.mechanisms.streams import make_streams
 
-EPSILON_RANGE = (1e-3, 700.0)  # exp(epsilon) and its reciprocal are doubles up to here
-BOUND_RANGE = (1e-100, 1e100)  # squares of bounds stay far from overflow and underflow
-
-
-class Streams(NamedTuple):
-    """Two generators, one a law, so that drawing in blocks of any size gives the same rows."""
-
-    uniform: np.random.Generator
-    normal: np.random.Generator
-
-
-def make_streams(random_state=None):
-    """Make the pair of generators that feeds `Mechanism.draw`.
-
-    Parameters
-    ----------
-    random_state : None, int, SeedSequence, Generator, RandomState or Streams
-        None takes entropy from the operating system and is the only choice that protects anybody:
-        whoever knows a seed can undo the noise, so seeds are for simulation. A ``Generator`` or
-        ``RandomState`` is advanced by one 128-bit seed. ``Streams`` are passed through.
-
-    Returns
-    -------
-    streams : Streams
-        A generator of uniforms and an independent generator of normals.
-    """
-    if isinstance(random_state, Streams):
-        return random_state
-    uniform, normal = _seed_sequence(random_state).spawn(2)
-    return Streams(np.random.default_rng(uniform), np.random.default_rng(normal))
-
-
-def _seed_sequence(random_state):
-    if random_state is None:
-        return np.random.SeedSequence()
-    if isinstance(random_state, np.random.SeedSequence):
-        return random_state
-    if isinstance(random_state, np.random.Generator):
-        words = random_state.integers(0, 2**32, size=4, dtype=np.uint32)
-        return np.random.SeedSequence(words.tolist())
-    if isinstance(random_state, np.random.RandomState):
-        words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
-        return np.random.SeedSequence(words.tolist())
-    return np.random.SeedSequence(check_integer("random_state", random_state, 0))
-
-
-def check_integer(name, value, minimum):
-    """Return ``value`` as an int of at least ``minimum``, or raise an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer of at least {minimum}; got {value!r}")
-    if value < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}; got {value!r}")
-    return int(value)
-
-
-def check_real(name, value, allowed, is_allowed):
-    """Return ``value`` as a float for which ``is_allowed`` holds, or raise naming ``allowed``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a real number, {allowed}; got {value!r}")
-    value = float(value)
-    if not is_allowed(value):  # NaN fails every comparison, so it ends here too
-        raise ValueError(f"{name} must be {allowed}; got {value!r}")
-    return value
-
-
-def check_epsilon(epsilon):
-    """Return ``epsilon`` as a float in the supported range or ``inf``."""
-    low, high = EPSILON_RANGE
-    return check_real(
-        "epsilon", epsilon, "in [1e-3, 700] or inf", lambda e: low <= e <= high or e == math.inf
-    )
-
-
-def check_delta(delta):
-    """Return ``delta`` as a float in [0, 1)."""
-    return check_real("delta", delta, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
-
-
-def check_rows(name, values, width):
-    """Return ``values`` as a finite float array of shape [..., width], or raise naming it."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu":  # refuses booleans, strings, complex numbers and objects
-        raise TypeError(f"{name} must be an array of real numbers; got dtype {array.dtype}")
-    if array.ndim == 0 or array.shape[-1] != width:
-        raise ValueError(f"{name} must have shape [..., {width}]; got {list(array.shape)}")
-    array = array.astype(np.float64, order="C")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite; got NaN or infinite entries")
-    return array
+_TINY = 1e-150  # relative size of an entry that is as good as zero
 
 
 @register_jitable
@@ -134,6 +57,14 @@ def unit_ball_point(vector, bound, dim, point):
     for i in range(dim):
         point[i] /= norm
     return 1.0, True
+
+
+def settled_ball_point(vector, bound, point):
+    """Run `unit_ball_point` interpreted, on one vector, and flush entries that cost more time."""
+    square, _ = unit_ball_point(vector, bound, len(vector), point)
+    # Products with subnormal numbers are slow on many processors.
+    point[np.abs(point) < _TINY] = 0.0
+    return square
 
 
 @cached_njit
@@ -168,7 +99,7 @@ def _release_rows(twin, vectors, variates, out):
         release_into(twin, vectors[row], variates[row], scratch, out[row])
 
 
-class Mechanism(ABC):
+class Mechanism(OnDevice, ABC):
     """A local randomiser of vectors of the ball of radius ``bound`` in R^dim, unbiased on it.
 
     Parameters
@@ -257,6 +188,8 @@ class Mechanism(ABC):
         log_density : array-like, shape=[...]
             With respect to the reference measure of the mechanism; -inf off its support.
         """
+
+    # ---------------------------------------------------------------- direct sampler
 
     def twin(self):
         """Return the NamedTuple that selects the compiled kernel, or None if there is none."""

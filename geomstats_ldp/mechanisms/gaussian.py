@@ -21,15 +21,14 @@ import numpy as np
 from numba.extending import register_jitable
 from scipy.special import erfcx, log_ndtr
 
+from geomstats_ldp.mechanisms import grid_noise
 from geomstats_ldp.mechanisms.base import (
-    EPSILON_RANGE,
     Mechanism,
-    check_integer,
-    check_real,
-    check_rows,
     release_into,
+    settled_ball_point,
     unit_ball_point,
 )
+from geomstats_ldp.mechanisms.checks import EPSILON_RANGE, check_integer, check_real, check_rows
 from geomstats_ldp.twins import compile_for_twin
 
 LOG_DELTA_MARGIN = 1e-11  # far above the rounding error of gaussian_log_delta, far below use
@@ -138,6 +137,22 @@ def _classical_scale(epsilon, delta):
 _CALIBRATIONS = {"analytic": analytic_gaussian_scale, "classical": _classical_scale}
 
 
+def _scale_with_slack(scale, epsilon, delta):
+    """Widen the noise until epsilon and delta keep the distance that the grid needs."""
+    low = epsilon * (1.0 - grid_noise.SLACK)
+    widening = grid_noise.SLACK
+    while gaussian_log_delta(scale, low) > math.log(delta) - grid_noise.SLACK:
+        scale, widening = scale * (1.0 + widening), 2.0 * widening
+    return scale
+
+
+def _check_grid_number(number):
+    number = check_integer("number of the grid", number, -(2**53))
+    if number > 2**53:
+        raise ValueError("numbers of the grid must have at most 53 bits")
+    return number
+
+
 class GaussianTwin(NamedTuple):
     """What the compiled kernel needs."""
 
@@ -199,7 +214,8 @@ class Gaussian(Mechanism):
             raise ValueError(
                 f"calibration must be one of {sorted(_CALIBRATIONS)}; got {calibration!r}"
             )
-        sigma = 2.0 * self.bound * _CALIBRATIONS[calibration](self.epsilon, self.delta)
+        scale = _CALIBRATIONS[calibration](self.epsilon, self.delta)
+        sigma = 2.0 * self.bound * scale
         self._set(
             calibration=calibration,
             sigma=sigma,
@@ -207,6 +223,7 @@ class Gaussian(Mechanism):
             noise_variance_floor=sigma**2,
             support_radius=math.inf,
             n_variates=self.dim,
+            _grid_sigma=2.0 * self.bound * _scale_with_slack(scale, self.epsilon, self.delta),
         )
 
     def noise_covariance(self, vector):
@@ -232,6 +249,40 @@ class Gaussian(Mechanism):
         residual = (released - self.bound * self._ball_point(vector)) / self.sigma
         constant = self.dim * (math.log(self.sigma) + 0.5 * math.log(2 * math.pi))
         return -0.5 * np.sum(residual**2, axis=-1) - constant
+
+    def check_releasable(self):
+        """Raise ProtocolError unless epsilon is one of a device and OpenDP is installed."""
+        super().check_releasable()
+        grid_noise.check_installed()
+
+    def release_candidate(self, vector):
+        """Release a score on a device, as d integers of the public grid of `grid_noise`.
+
+        Parameters
+        ----------
+        vector : array, shape [dim]
+            Finite score in frame coordinates.
+
+        Returns
+        -------
+        candidate : tuple of int, length dim
+        """
+        self.check_releasable()
+        point = np.empty(self.dim)
+        settled_ball_point(np.asarray(vector, dtype=float), self.bound, point)
+        return grid_noise.release_on_grid(self.bound * point, self._grid_sigma)
+
+    def candidate_vector(self, candidate):
+        """Message that integers of the grid stand for; see `Mechanism.candidate_vector`."""
+        if not isinstance(candidate, (tuple, list)) or len(candidate) != self.dim:
+            raise TypeError(
+                f"candidate must be {self.dim} integers; got {type(candidate).__name__}"
+            )
+        step = grid_noise.grid_step(self._grid_sigma)
+        coords = step * np.array([_check_grid_number(number) for number in candidate], dtype=float)
+        if not self.in_support(coords):
+            raise ValueError("candidate must lie within the reach of the noise")
+        return coords
 
     def in_support(self, released, rtol=0.0):
         """Whether one message, shape=[dim], is one that could ever be seen.

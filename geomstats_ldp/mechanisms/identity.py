@@ -6,12 +6,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from geomstats_ldp.mechanisms.base import (
-    Mechanism,
-    check_integer,
-    release_into,
-    unit_ball_point,
-)
+from geomstats_ldp.mechanisms.base import Mechanism, release_into, unit_ball_point
+from geomstats_ldp.mechanisms.checks import check_integer
 from geomstats_ldp.twins import compile_for_twin
 
 

@@ -22,11 +22,11 @@ from scipy.special import gammaln
 
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
-    check_integer,
-    check_rows,
     release_into,
+    settled_ball_point,
     unit_ball_point,
 )
+from geomstats_ldp.mechanisms.checks import check_integer, check_rows
 from geomstats_ldp.twins import compile_for_twin
 
 SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
@@ -115,6 +115,7 @@ class L2Ball(Mechanism):
             noise_variance_floor=self.bound**2 * floor,
             support_radius=radius,
             n_variates=self.dim + 2,
+            candidate_width=self.dim,
         )
 
     @classmethod
@@ -128,6 +129,22 @@ class L2Ball(Mechanism):
         identity = np.eye(self.dim)
         gap = identity - point[..., :, None] * point[..., None, :]
         return self.noise_variance_floor * identity + self.bound**2 * gap
+
+    def weight(self, points, vector):
+        """(1 + c |v|/G sign<U, v>)/(1 + c), c = tanh(eps/2); see `Mechanism.weight`.
+
+        The slack of epsilon is in c, so that the least value is `least_weight`.
+        """
+        point = np.empty(self.dim)
+        length = math.sqrt(settled_ball_point(vector, self.bound, point))
+        least = self.least_weight
+        contrast = (1.0 - least) / (1.0 + least)
+        side = np.where(points @ point >= 0.0, length, -length)
+        return (1.0 + contrast * side) / (1.0 + contrast)
+
+    def point_vector(self, points):
+        """B times the point, shape [n, dim]."""
+        return self.radius * points
 
     def draw(self, n, streams):
         """Draw [u_sign, u_half, g_1..g_d]: two uniforms, then normals, shape=[n, dim + 2]."""

@@ -23,12 +23,12 @@ from scipy.special import expit, gammaln
 
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
-    check_integer,
-    check_rows,
     release_into,
+    settled_ball_point,
     unit_ball_point,
 )
 from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
+from geomstats_ldp.mechanisms.checks import check_integer, check_rows
 from geomstats_ldp.twins import compile_for_twin
 
 
@@ -156,6 +156,7 @@ class PrivUnit(Mechanism):
             noise_variance_floor=self.bound**2 * unit_variance,
             support_radius=self.bound / mean_cosine,
             n_variates=self.dim + 2,
+            candidate_width=self.dim + 1,
         )
 
     @classmethod
@@ -182,6 +183,16 @@ class PrivUnit(Mechanism):
         """Return tau^2 I, shape=[dim, dim]."""
         self._ball_point(vector)
         return self.noise_variance * np.eye(self.dim)
+
+    def weight(self, points, vector):
+        """One in the cap about the lifted score, `least_weight` outside; see `Mechanism.weight`."""
+        lifted = np.empty(self.dim + 1)
+        lifted[-1] = math.sqrt(1.0 - settled_ball_point(vector, self.bound, lifted[:-1]))
+        return np.where(points @ lifted >= self.threshold, 1.0, self.least_weight)
+
+    def point_vector(self, points):
+        """G/m times the first d coordinates, shape [n, dim]."""
+        return self.support_radius * points[:, :-1]
 
     def draw(self, n, streams):
         """Draw [w, g_1..g_(d+1)], shape=[n, dim + 2], from one uniform and d + 1 normals a row.

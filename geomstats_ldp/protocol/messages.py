@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.mechanisms.candidates import check_candidate
 from geomstats_ldp.serialization import (
     BAD_CONTENT,
     SHORT_TEXT,
@@ -55,52 +57,92 @@ class Query:
     @classmethod
     def from_json(cls, text):
         """Inverse of `to_json`."""
-        return _parse(cls, text, "point")
+        with _reading(cls):
+            record = parse_json(text, SHORT_TEXT)
+            _check_fields(cls, record)
+            record["point"] = number_array(record["point"])
+            _check_values(record)
+            return cls(**record)
 
 
 @dataclass(frozen=True)
 class Message:
     """Private answer of one participant.
 
+    A message of a device holds a candidate and travels as such. A simulated one holds the vector
+    alone, and does not travel: the last bits of its doubles tell data apart.
+
     Attributes
     ----------
     fingerprint, round, index
         Copied from the query that is answered.
-    tangent_vec : array, shape [*point_shape]
-        Randomised score, an ambient tangent vector at the query point.
+    tangent_vec : array, shape [*point_shape], or None
+        Randomised score, an ambient tangent vector at the query point. It is computed from the
+        candidate, by `Protocol.tangent_vec`; None if the message was read from a text.
+    candidate : int, tuple of int or None
+        What was released: an integer in [0, 2^64), or d integers of the grid of the Gaussian
+        mechanism; None if the message is simulated.
     """
 
     fingerprint: str
     round: int
     index: int
-    tangent_vec: np.ndarray
+    tangent_vec: np.ndarray | None = field(default=None, compare=False)
+    candidate: int | tuple | None = None
 
     def to_json(self):
-        """JSON text, to send to the server."""
-        record = {**self.__dict__, "tangent_vec": np.asarray(self.tangent_vec).tolist()}
+        """JSON text, to send to the server: no float of the answer is in it.
+
+        Raises
+        ------
+        MessageError
+            If the message is simulated.
+        """
+        if self.candidate is None:
+            raise MessageError(
+                "message must hold a candidate to be sent; this one was simulated, by a seeded "
+                "participant, and the last bits of its doubles tell data apart"
+            )
+        record = {**self.__dict__, "candidate": _plain(self.candidate)}
+        del record["tangent_vec"]
         return canonical_json(record)
 
     @classmethod
     def from_json(cls, text):
-        """Inverse of `to_json`."""
-        return _parse(cls, text, "tangent_vec")
+        """Inverse of `to_json`; the vector is None, see `Protocol.tangent_vec`."""
+        with _reading(cls):
+            record = parse_json(text, SHORT_TEXT)
+            _check_fields(cls, record, left_out={"tangent_vec"})
+            record["candidate"] = _candidate(record["candidate"])
+            _check_values(record)
+            return cls(**record)
 
 
-def _parse(cls, text, array_name):
+def _plain(candidate):
+    return list(candidate) if isinstance(candidate, tuple) else candidate
+
+
+def _candidate(value):
+    """Candidate of a JSON text: an integer of 64 bits, or a tuple of signed ones."""
+    if isinstance(value, list):
+        if not all(type(number) is int and abs(number) <= 2**53 for number in value):
+            raise TypeError("candidate must be an integer or a list of integers of 53 bits")
+        return tuple(value)
+    return check_candidate(value)
+
+
+@contextmanager
+def _reading(cls):
     try:
-        record = parse_json(text, SHORT_TEXT)
-        _check_fields(cls, record)
-        record[array_name] = number_array(record[array_name])
-        _check_values(record)
-        return cls(**record)
+        yield
     except BAD_CONTENT as error:
         raise MessageError(f"text is not a {cls.__name__}: {error}") from error
 
 
-def _check_fields(cls, record):
+def _check_fields(cls, record, left_out=frozenset()):
     if not isinstance(record, dict):
         raise TypeError(f"expected a JSON object; got {type(record).__name__}")
-    expected = {field.name for field in fields(cls)}
+    expected = {field.name for field in fields(cls)} - left_out
     faults = {
         "the fields {} are missing": expected - record.keys(),
         "the fields {} are unknown": record.keys() - expected,

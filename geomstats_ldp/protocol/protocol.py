@@ -142,6 +142,33 @@ class Protocol:
             pairs_per_round=self.pairs_per_round,
         )
 
+    @cached_property
+    def query_region(self):
+        """Region K_q that holds every query."""
+        return region_of_queries(self.geometry, self.working_region, self.radius.maximum)
+
+    def tangent_vec(self, message, point):
+        """Ambient tangent vector that a message stands for; anybody can compute it.
+
+        Parameters
+        ----------
+        message : Message
+        point : array, shape [*point_shape]
+            Point of the query that it answers.
+
+        Returns
+        -------
+        tangent_vec : array, shape [*point_shape]
+
+        Raises
+        ------
+        TypeError, ValueError
+            If its candidate is none of this mechanism.
+        """
+        if message.candidate is None:
+            return message.tangent_vec
+        return self.geometry.lift(self.mechanism.candidate_vector(message.candidate), point)
+
     @property
     def dim(self):
         """Dimension d of the manifold."""

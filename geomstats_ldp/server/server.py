@@ -28,7 +28,7 @@ from geomstats_ldp.server.recursion import (
     initial_state,
     make_scratch,
 )
-from geomstats_ldp.server.vectors import check_vector
+from geomstats_ldp.server.vectors import check_vector, message_vector
 from geomstats_ldp.wording import shape_text
 
 
@@ -220,9 +220,7 @@ class Server:
             raise DuplicateMessageError(
                 f"query {message.index} of round {self.round} has been answered already"
             )
-        return check_vector(
-            self.protocol, message.tangent_vec, self._query(message.index, size).point
-        )
+        return message_vector(self.protocol, message, self._query(message.index, size).point)
 
     @_alone
     def replay(self, vectors, extend=False):

@@ -1,4 +1,4 @@
-"""Whether a vector can be a message: tangent at its query, and in the support of the mechanism."""
+"""The vector of a message: tangent at its query, and in the support of the mechanism."""
 
 from __future__ import annotations
 
@@ -9,6 +9,31 @@ from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
+
+
+def message_vector(protocol, message, point):
+    """Vector that a message stands for, shape [*point_shape].
+
+    A candidate gives it, in the support by construction; that of a simulated message is checked.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    message : Message
+    point : array, shape [*point_shape]
+        The query that it answers.
+
+    Raises
+    ------
+    InvalidMessageError
+        If the candidate is none of the mechanism, or the vector none of its messages.
+    """
+    if message.candidate is None:
+        return check_vector(protocol, message.tangent_vec, point)
+    try:
+        return protocol.tangent_vec(message, point)
+    except (TypeError, ValueError) as error:
+        raise InvalidMessageError(f"{error}") from error
 
 
 def check_vector(protocol, vector, point):

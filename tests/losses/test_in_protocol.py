@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from geomstats_ldp.emulation import emulate
+from geomstats_ldp.exceptions import DatumError
 from geomstats_ldp.losses import (
     LOSSES,
     FrechetLoss,
@@ -15,11 +16,10 @@ from geomstats_ldp.losses import (
     TransformedFrechetLoss,
     VonMisesFisherLoss,
     loss_from_spec,
-    loss_of,
 )
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import GainRule, Protocol, RadiusRule, make_protocol
+from geomstats_ldp.protocol import GainRule, Message, Protocol, RadiusRule, make_protocol
 from geomstats_ldp.server import Server
 
 RADIUS = RadiusRule(0.2, 0.2, 0.27)
@@ -87,7 +87,7 @@ def test_protocol_reads_back_through_json(case):
     protocol = protocol_of(*case, 20)
     copy = Protocol.from_json(protocol.to_json())
     assert copy.fingerprint == protocol.fingerprint
-    assert loss_of(copy) == case[1]
+    assert loss_from_spec(copy.loss_spec) == case[1]
     assert loss_from_spec(json.loads(json.dumps(case[1].to_spec()))) == case[1]
 
 
@@ -96,12 +96,15 @@ def test_a_participant_answers(case):
     protocol = protocol_of(setting, loss, 20)
     server, datum = Server(protocol, "geomstats"), data_of(setting, loss, 5)[-1]
     query = server.queries()[0]
-    message = Participant(protocol, 0).respond(query, datum)
+    participant = Participant(protocol, max_epsilon=protocol.mechanism.epsilon)
+    participant.check(datum)
+    with pytest.raises(DatumError, match="datum must be finite"):
+        participant.check(np.nan * datum)
+    with pytest.raises(DatumError, match="datum must have shape"):
+        participant.check(datum[..., :1])
+    message = participant.respond(query, datum)
     assert message.tangent_vec.shape == setting.geometry.shape
-    with pytest.raises(ValueError, match="datum must be finite"):
-        Participant(protocol, 0).respond(query, np.nan * datum)
-    with pytest.raises(ValueError, match="datum must have shape"):
-        Participant(protocol, 0).respond(query, datum[..., :1])
+    server.receive(Message.from_json(message.to_json()))
 
 
 @pytest.mark.slow  # compiles the whole collection for every pair of space and loss

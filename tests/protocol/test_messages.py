@@ -44,21 +44,34 @@ def test_query_reads_back_exactly():
     assert same_bits(rebuilt.point, AWKWARD)
 
 
-@pytest.mark.parametrize("shape", [(10,), (2, 5), (1, 10)])
-def test_message_reads_back_exactly(shape):
-    message = Message("abc", 10**6, 1, AWKWARD.reshape(shape))
+@pytest.mark.parametrize("candidate", [0, 1, 2**53 + 1, 2**64 - 1, (3,), (0, -(2**53), 2**53)])
+def test_message_reads_back_exactly(candidate):
+    message = Message("abc", 10**6, 1, AWKWARD, candidate)
     rebuilt = Message.from_json(message.to_json())
-    assert (rebuilt.fingerprint, rebuilt.round, rebuilt.index) == ("abc", 10**6, 1)
-    assert rebuilt.tangent_vec.shape == shape
-    assert same_bits(rebuilt.tangent_vec, message.tangent_vec)
+    assert rebuilt == message and rebuilt.candidate == candidate
+    assert rebuilt.tangent_vec is None
     assert json.loads(message.to_json())["index"] == 1
 
 
-def test_random_doubles_read_back_exactly():
+@pytest.mark.parametrize("candidate", [2**64 - 1, (5, -7)])
+def test_a_sent_message_holds_no_float(candidate):
+    """Whatever the vector, the text is the same, and short."""
+    text = Message("abc", 0, 3, AWKWARD, candidate).to_json()
+    assert text == Message("abc", 0, 3, candidate=candidate).to_json()
+    assert not any(isinstance(value, float) for value in json.loads(text).values())
+    assert set(json.loads(text)) == {"fingerprint", "round", "index", "candidate"}
+
+
+def test_a_simulated_message_does_not_travel():
+    with pytest.raises(MessageError, match="candidate to be sent; this one was simulated"):
+        Message("abc", 0, 0, AWKWARD).to_json()
+
+
+def test_random_doubles_of_a_query_read_back_exactly():
     bits = np.random.default_rng(0).integers(0, 2**64, size=3000, dtype=np.uint64)
     values = bits.view(np.float64)
     values = values[np.isfinite(values)]
-    assert same_bits(Message.from_json(Message("a", 0, 0, values).to_json()).tangent_vec, values)
+    assert same_bits(Query.from_json(Query("a", 0, 0, "base", values).to_json()).point, values)
 
 
 def test_queries_and_messages_are_frozen():
@@ -78,14 +91,14 @@ def test_queries_and_messages_are_frozen():
         "3",
         "null",
         "{}",
-        '{"point": [1.0], "tangent_vec": [1.0]}',
+        '{"point": [1.0], "candidate": [1.0]}',
         '{"fingerprint": "a", "round": 0, "index": 0}',
         '{"fingerprint": "a", "round": 0, "index": 0, "side": "plus", "point": ["x"],'
-        ' "tangent_vec": ["x"]}',
+        ' "candidate": ["x"]}',
         '{"fingerprint": "a", "round": 0, "index": 0, "side": "plus", "point": [[1], [1, 2]],'
-        ' "tangent_vec": [[1], [1, 2]]}',
+        ' "candidate": [[1], [1, 2]]}',
         '{"fingerprint": "a", "round": 0, "index": 0, "side": "plus", "point": [1.0],'
-        ' "tangent_vec": [1.0], "more": 1}',
+        ' "candidate": [1.0], "more": 1}',
     ],
 )
 def test_other_texts_are_refused(kind, text):
@@ -95,7 +108,7 @@ def test_other_texts_are_refused(kind, text):
 
 def test_fields_that_do_not_fit_are_named():
     query = Query("abc", 7, 3, "minus", AWKWARD).to_json()
-    expected = r"not a Message: the fields \['tangent_vec'\] are missing, .*'point', 'side'"
+    expected = r"not a Message: the fields \['candidate'\] are missing, .*'point', 'side'"
     with pytest.raises(MessageError, match=expected):
         Message.from_json(query)
     with pytest.raises(MessageError, match="not a Query: expected a JSON object; got list"):

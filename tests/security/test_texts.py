@@ -17,7 +17,7 @@ def texts(pca_protocol):
     """One good text of every kind, with its reader and its error."""
     point = np.array([1.0, 0.0, 0.0])
     return {
-        Message: Message(FINGERPRINT, 3, 1, point).to_json(),
+        Message: Message(FINGERPRINT, 3, 1, candidate=(10, -2)).to_json(),
         Query: Query(FINGERPRINT, 3, 1, "minus", point).to_json(),
         Protocol: pca_protocol().to_json(),
     }
@@ -50,7 +50,7 @@ def test_epsilon_given_twice_deep_in_a_protocol_is_refused(texts):
 @KINDS
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400"])
 def test_numbers_that_are_not_finite_are_refused(texts, kind, number):
-    text = texts[kind].replace("1.0", number, 1)
+    text = texts[kind].replace("10" if kind is Message else "1.0", number, 1)
     assert text != texts[kind]
     refused(kind, text, "finite")
 
@@ -77,7 +77,7 @@ def test_deep_nesting_is_refused(texts, kind, bracket):
 
 def test_brackets_in_names_and_escapes_are_no_nesting():
     fingerprint = '[{"\\' * 20
-    text = Message(fingerprint, 0, 0, np.zeros(2)).to_json()
+    text = Message(fingerprint, 0, 0, candidate=7).to_json()
     assert Message.from_json(text).fingerprint == fingerprint
 
 
@@ -119,10 +119,32 @@ def test_sides_are_known(texts):
         refused(Query, json.dumps(json.loads(texts[Query]) | {"side": side}), "side must be one of")
 
 
-@pytest.mark.parametrize("value", [["1.0", 2.0], [True, 2.0], [None], "1", {}, [[1.0], [1.0, 2.0]]])
-def test_arrays_hold_numbers_only(texts, value):
-    record = json.loads(texts[Message]) | {"tangent_vec": value}
+@pytest.mark.parametrize(
+    "value",
+    [
+        -1,
+        2**64,
+        1.0,
+        True,
+        None,
+        "1",
+        {},
+        ["1", 2],
+        [True, 2],
+        [1.0, 2.0],
+        [[1], [2]],
+        [2**53 + 1, 0],
+        10**19 * 9,
+    ],
+)
+def test_candidates_are_integers_of_their_range(texts, value):
+    record = json.loads(texts[Message]) | {"candidate": value}
     refused(Message, json.dumps(record), "not a Message")
+
+
+def test_a_message_in_floats_is_no_message(texts):
+    record = json.loads(texts[Message])
+    refused(Message, json.dumps(record | {"tangent_vec": [1.0, 0.0]}), "'tangent_vec'. are unknown")
 
 
 @pytest.mark.parametrize("value", [["1.0", 2.0], [[True, 2.0]], [None], "1", {}, [[1.0], [1.0]]])

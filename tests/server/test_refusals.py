@@ -202,7 +202,7 @@ def test_nothing_is_taken_past_the_plan(pca_protocol):
 
 def test_messages_of_another_run_of_the_same_people_are_foreign(server, pca_protocol):
     other = Server(pca_protocol(pairs_per_round=2, n_participants=104))
-    message = Participant(other.protocol, 0).respond(other.queries()[0], np.ones(3))
+    message = Participant(other.protocol, random_state=0).respond(other.queries()[0], np.ones(3))
     with pytest.raises(ForeignMessageError, match=other.protocol.fingerprint[:12]):
         server.receive(message)
 

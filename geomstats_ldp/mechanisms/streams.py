@@ -1,0 +1,51 @@
+"""Randomness of simulations and of direct samplers: two generators, passed explicitly."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from geomstats_ldp.mechanisms.checks import check_integer
+
+
+class Streams(NamedTuple):
+    """Two generators, one a law, so that drawing in blocks of any size gives the same rows."""
+
+    uniform: np.random.Generator
+    normal: np.random.Generator
+
+
+def make_streams(random_state=None):
+    """Make the pair of generators that feeds `Mechanism.draw`.
+
+    Parameters
+    ----------
+    random_state : None, int, SeedSequence, Generator, RandomState or Streams
+        None takes entropy from the operating system and is the only choice that protects anybody:
+        whoever knows a seed can undo the noise, so seeds are for simulation. A ``Generator`` or
+        ``RandomState`` is advanced by one 128-bit seed. ``Streams`` are passed through.
+
+    Returns
+    -------
+    streams : Streams
+        A generator of uniforms and an independent generator of normals.
+    """
+    if isinstance(random_state, Streams):
+        return random_state
+    uniform, normal = _seed_sequence(random_state).spawn(2)
+    return Streams(np.random.default_rng(uniform), np.random.default_rng(normal))
+
+
+def _seed_sequence(random_state):
+    if random_state is None:
+        return np.random.SeedSequence()
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, np.random.Generator):
+        words = random_state.integers(0, 2**32, size=4, dtype=np.uint32)
+        return np.random.SeedSequence(words.tolist())
+    if isinstance(random_state, np.random.RandomState):
+        words = random_state.randint(0, 2**32, size=4, dtype=np.uint32)
+        return np.random.SeedSequence(words.tolist())
+    return np.random.SeedSequence(check_integer("random_state", random_state, 0))
