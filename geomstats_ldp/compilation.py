@@ -1,81 +1,70 @@
-"""Compiled entry points whose disk cache follows every source file that they are made of.
+"""Compiled entry points, with a cache on disk that a change of the sources makes afresh.
 
-Numba drops a cached function when the file that defines it changes, but not when a function it
-calls in another file does: an edited kernel would go on running in its old form. It also cannot
-open a cache that names a class which has moved. The entry points made here carry a digest in
-their name, so that a change compiles them anew, in files of their own. The digest covers the files
-that hold kernels, and what those import, constants and records included; an edit elsewhere, of
-an estimator or a plot, leaves the cache as it is.
+Numba compiles a function when it is called first, which takes seconds to a minute, and keeps the
+machine code in files that it looks up by the function's name. It drops them when the file that
+defines the function changes, but not when a kernel in another file does, and would go on running
+the old kernel. So the name of each entry point ends in a digest of all files that may hold kernels:
+after an edit in one of these folders the name is new, and everything is compiled again. Where
+there is no folder to write to, everything works but is compiled in each process; a cache that
+cannot be read (an interrupted copy, a full disk) is deleted and made again.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import re
+import logging
+import pickle
 import warnings
+from functools import wraps
+from importlib import resources
 from pathlib import Path
-from types import FunctionType
 
-from numba import njit
+from numba import config, njit
+from numba.core import event
 
 from geomstats_ldp.exceptions import LDPWarning
 
-#: What the text of a file with compiled code cannot do without.
-_KERNEL = re.compile(r"\b(numba|cached_njit|compile_for_twin|register_jitable)\b")
+#: Folders of the package whose files hold kernels, or constants and records that kernels read.
+KERNEL_FOLDERS = (
+    ".",
+    "geometry",
+    "geometry/regions",
+    "geometry/spaces",
+    "losses",
+    "mechanisms",
+    "replication/baselines",
+    "replication/study",
+    "server",
+)
+
+_LOGGER = logging.getLogger("geomstats_ldp")
 
 
-def _compiled_sources(root):
-    """Files of a package that hold compiled code, and those they import, directly or not.
+def digest_of(package, folders):
+    """Digest of the modules in folders of a package: sources, or byte code without sources.
 
     Parameters
     ----------
-    root : Path
-        Folder of the package. Its ``__init__.py`` only gathers public names, and is left out.
+    package : Traversable
+        Its folder, in a file system or in a zip archive.
+    folders : sequence of str
+        Relative to it; folders within them do not count.
 
     Returns
     -------
-    sources : dict
-        Text of each file by its path relative to `root`, in the order of the paths.
+    digest : str
     """
-    paths = {_module_name(root, path): path for path in root.rglob("*.py")}
-    del paths[root.name]
-    texts = {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
-    open_ends = [name for name, text in texts.items() if _KERNEL.search(text)]
-    found = set()
-    while open_ends:
-        name = open_ends.pop()
-        if name not in found:
-            found.add(name)
-            home = name if paths[name].name == "__init__.py" else name.rpartition(".")[0]
-            open_ends += _imported(texts[name], home) & texts.keys()
-    names = {paths[name].relative_to(root).as_posix(): texts[name] for name in found}
-    return dict(sorted(names.items()))
+    digest = hashlib.sha256()
+    for folder in folders:
+        found = package.joinpath(folder) if folder != "." else package
+        files = found.iterdir() if found.is_dir() else ()
+        for file in sorted(files, key=lambda file: file.name):
+            if file.name.endswith((".py", ".pyc")):
+                digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
-def _module_name(root, path):
-    parts = path.relative_to(root.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def _imported(text, home):
-    """Names that a module of the package `home` may have imported modules by."""
-    found = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            above = home.split(".")[: home.count(".") + 2 - node.level] if node.level else []
-            base = ".".join([*above, node.module] if node.module else above)
-            found |= {base} | {f"{base}.{alias.name}" for alias in node.names}
-    return found
-
-
-def _digest(sources):
-    return hashlib.sha256(repr(list(sources.items())).encode()).hexdigest()
-
-
-_DIGEST = _digest(_compiled_sources(Path(__file__).parent))
+_DIGEST = digest_of(resources.files(__package__), KERNEL_FOLDERS)
 
 
 def cached_njit(function, allocates=True):
@@ -87,19 +76,77 @@ def cached_njit(function, allocates=True):
     ----------
     function : callable
     allocates : bool, default=True
-        False leaves out the counting of references to arrays, which costs more than the arithmetic
-        of small vectors, and numba refuses to compile an allocation anywhere inside. A division by
-        zero then gives inf or NaN, as in numpy, instead of an exception.
+        False makes numba leave out the counting of references to arrays (its option ``_nrt``),
+        which for points of three coordinates takes longer than the arithmetic: a fit takes two to
+        four times as long with it. Numba then refuses to compile an allocation anywhere inside,
+        and a division by zero gives inf or NaN, as in numpy, instead of an exception.
+
+    Returns
+    -------
+    compiled : callable
     """
+    if config.DISABLE_JIT:
+        return function
     options = {} if allocates else {"_nrt": False, "error_model": "numpy"}
-    # Not a function that calls it, for which everything would be optimised once more.
-    entry = FunctionType(function.__code__, function.__globals__, function.__name__)
-    entry.__module__ = function.__module__
     # Numba names its cache files, and links machine code, by this.
-    entry.__qualname__ = f"{function.__module__}.{function.__qualname__}.{_DIGEST[:16]}"
+    function.__qualname__ += f".{_DIGEST}"
     try:
-        return njit(cache=True, **options)(entry)
+        return _mending(njit(cache=True, **options)(function), options)
     except RuntimeError as error:
-        # Numba finds no folder to write to; everything works, but compiles in each process.
-        warnings.warn(f"compiled code cannot be cached: {error}", LDPWarning, stacklevel=2)
-        return njit(**options)(entry)
+        _warn_once(error)
+        return njit(**options)(function)
+
+
+def _mending(cached, options):
+    """Let a compiled function go on where its files cannot be read or written."""
+
+    @wraps(cached.py_func)
+    def call(*arguments):
+        try:
+            return cached(*arguments)
+        except (EOFError, pickle.UnpicklingError):
+            # Kernels raise neither; so a file of the cache is damaged, and nothing has run.
+            for file in Path(cached.stats.cache_path).glob(f"*{cached.py_func.__qualname__}*"):
+                file.unlink(missing_ok=True)
+            return cached(*arguments)
+        except OSError as error:
+            _warn_once(error)
+            return njit(**options)(cached.py_func)(*arguments)
+
+    return call
+
+
+_warned = []
+
+
+def _warn_once(error):
+    if not _warned:
+        _warned.append(error)
+        warnings.warn(
+            f"compiled code cannot be cached, and is compiled in each process: {error}; set "
+            "NUMBA_CACHE_DIR to a folder that can be written",
+            LDPWarning,
+            stacklevel=3,
+        )
+
+
+class _Announcement(event.Listener):
+    """Say once that a wait is for the compiler."""
+
+    said = False
+
+    def on_start(self, event):
+        """Log the first compilation of an entry point of this package."""
+        compiled = getattr(event.data["dispatcher"], "py_func", None)
+        if not self.said and getattr(compiled, "__qualname__", "").endswith(_DIGEST):
+            _Announcement.said = True
+            _LOGGER.info(
+                "compiling for this kind of data, which takes up to a minute; later runs load "
+                "the result from a cache"
+            )
+
+    def on_end(self, event):
+        """Nothing to say."""
+
+
+event.register("numba:compile", _Announcement())

@@ -7,11 +7,29 @@ what it reaches through module globals.
 
 from __future__ import annotations
 
-from numba import types
+from functools import wraps
+
+from numba import config, types
 from numba.extending import overload
 
 #: Kernels, and whether they are small, by operation and class of twin.
 _KERNELS = {}
+
+
+def operation(function):
+    """Mark a function that has kernels: compiled code runs these in its place.
+
+    With ``NUMBA_DISABLE_JIT=1``, for a debugger or for coverage, plain Python runs them too.
+    """
+    if not config.DISABLE_JIT:
+        return function
+
+    @wraps(function)
+    def run(first, *rest):
+        kernel, _ = _KERNELS.get((run, type(first)), (function, None))
+        return kernel(first, *rest)
+
+    return run
 
 
 def twin_class(numba_type):
@@ -27,7 +45,7 @@ def compile_for_twin(operation, twin, kernel, is_small=True):
     Parameters
     ----------
     operation : function
-        Interpreted form; its first argument is the object or its twin.
+        Interpreted form, decorated by `operation`; its first argument is the object or its twin.
     twin : type
         NamedTuple class.
     kernel : function
@@ -41,8 +59,8 @@ def compile_for_twin(operation, twin, kernel, is_small=True):
     """
     if "<locals>" in kernel.__qualname__:
         raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")
+    _KERNELS[operation, twin] = kernel, is_small
     if (operation, None) in _KERNELS:
-        _KERNELS[operation, twin] = kernel, is_small
         return
 
     @overload(operation, strict=False, jit_options={"forceinline": is_small})

@@ -1,73 +1,233 @@
-"""The digest that names compiled entry points follows the files they are made of, and no others."""
+"""Compiled code: its cache follows the sources, and never stops a program."""
 
+import compileall
 import os
+import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import geomstats_ldp
-from geomstats_ldp.compilation import _compiled_sources, _digest
+from geomstats_ldp.compilation import KERNEL_FOLDERS, digest_of
 
 ROOT = Path(geomstats_ldp.__file__).parent
 
-FILES = {
-    "__init__.py": "from toy.face import fit\n",
-    "kernels.py": "from numba import njit\nfrom toy.limits import LIMIT\nimport toy.tools\n",
-    "limits.py": "from .deep import constants\nLIMIT = constants.ONE\n",
-    "tools.py": "def tool():\n    from toy.late import LATE\n    return LATE\n",
-    "late.py": "LATE = 2\n",
-    "face.py": "from toy.kernels import kernel\n",
-    "deep/__init__.py": "",
-    "deep/constants.py": "from .. import roots\nONE = roots.ZERO + 1\n",
-    "deep/registered.py": "compile_for_twin(operation, Twin, kernel)\n",
-    "roots.py": "ZERO = 0\n",
-}
-APART = {"__init__.py", "face.py"}
+#: A program with one small kernel of its own, in a module `toy` beside it.
+TOY = """
+import numpy as np
+from geomstats_ldp.compilation import cached_njit
+
+def double(values):
+    for i in range(values.shape[0]):
+        values[i] *= 2.0
+
+double_compiled = cached_njit(double, allocates=False)
+"""
+RUN_TOY = """
+import warnings
+import numpy as np
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    from toy import double_compiled
+    values = np.array([1.0, 2.5])
+    double_compiled(values)
+print(values.tolist(), [str(w.message) for w in caught if "compiled code" in str(w.message)])
+"""
+#: The interactive path, through geomstats, and a compiled release.
+RUN_PACKAGE = """
+import warnings
+import numpy as np
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import geomstats_ldp
+    from geomstats_ldp import PrivateVMFLocation
+    rows = np.random.default_rng(0).normal([1.0, 0.0, 2.0], 1.0, size=(8, 3))
+    location = PrivateVMFLocation(initial_point=[0, 0, 1], random_state=0, engine=ENGINE)
+    location.fit(rows)
+print(geomstats_ldp.__file__)
+print(sum("compiled code" in str(w.message) for w in caught), location.estimate_.tolist())
+"""
+
+
+def run(program, *path, options=(), **environment):
+    """Lines printed by a program run in a process of its own, which finds modules on a path."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))} | environment
+    command = [sys.executable, *options, "-c", program]
+    done = subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=os.path.abspath(os.sep),
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+def estimate(*path, engine="geomstats", **keywords):
+    """Where the package was found, warnings of the cache, and the estimate."""
+    found, result = run(RUN_PACKAGE.replace("ENGINE", repr(engine)), *path, **keywords)[-2:]
+    n_warnings, result = result.split(" ", 1)
+    return found, int(n_warnings), result
 
 
 @pytest.fixture
 def toy(tmp_path):
-    for name, text in FILES.items():
-        path = tmp_path / "toy" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return tmp_path / "toy"
+    (tmp_path / "toy.py").write_text(TOY)
+    return tmp_path
 
 
-def test_kernels_and_all_they_import_are_followed(toy):
-    assert set(_compiled_sources(toy)) == set(FILES) - APART
+# ------------------------------------------------------------------------ the digest
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_an_edit_changes_the_digest_where_compiled_code_depends_on_it(toy, name):
-    before = _digest(_compiled_sources(toy))
-    (toy / name).write_text(FILES[name] + "# edited\n")
-    after = _digest(_compiled_sources(toy))
-    assert (after == before) == (name in APART)
-    (toy / name).write_text(FILES[name])
-    assert _digest(_compiled_sources(toy)) == before
+def test_every_file_with_kernels_is_followed():
+    kernel = re.compile(r"\b(register_jitable|cached_njit|compile_for_twin)\b")
+    for path in ROOT.rglob("*.py"):
+        if kernel.search(path.read_text()):
+            assert path.relative_to(ROOT).parent.as_posix() in (*KERNEL_FOLDERS, "testing"), path
 
 
-def test_a_new_kernel_changes_the_digest(toy):
-    before = _digest(_compiled_sources(toy))
-    (toy / "more.py").write_text("from numba.extending import register_jitable\n")
-    assert _digest(_compiled_sources(toy)) != before
+def test_an_edit_a_new_file_or_a_new_name_changes_the_digest(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "kernels.py").write_text("ONE = 1\n")
+    (tmp_path / "apart.py").write_text("")
+    seen = {digest_of(tmp_path, ["deep"])}
+    (tmp_path / "apart.py").write_text("TWO = 2\n")
+    assert digest_of(tmp_path, ["deep"]) in seen
+    (tmp_path / "deep" / "kernels.py").write_text("ONE = 2\n")
+    seen.add(digest_of(tmp_path, ["deep"]))
+    (tmp_path / "deep" / "more.py").write_text("")
+    seen.add(digest_of(tmp_path, ["deep"]))
+    (tmp_path / "deep" / "more.py").rename(tmp_path / "deep" / "other.py")
+    seen.add(digest_of(tmp_path, ["deep"]))
+    assert len(seen) == 4
 
 
-def test_of_the_package_itself():
-    followed = set(_compiled_sources(ROOT))
-    kernels = {"emulation.py", "participant.py", "schedules.py", "twins.py"}
-    kernels |= {"server/recursion.py", "server/regression.py", "geometry/dispatch.py"}
-    kernels |= {"geometry/spaces/hyperbolic.py", "geometry/spaces/sphere.py", "losses/radial.py"}
-    kernels |= {"mechanisms/privunit.py", "losses/pca.py"}
-    assert kernels <= followed
-    apart = ("estimators", "inference", "replication", "datasets", "cli", "plotting")
-    found = {name for name in followed if name.startswith(apart)}
-    # The alternatives to pairs and one loss are compiled; the rest of the replication is apart.
-    kernels = ("baselines/emulation", "baselines/recursion", "study/affine_score")
-    assert found == {f"replication/{name}.py" for name in kernels}
+# ------------------------------------------------------------------------ the cache
+
+
+def test_a_damaged_cache_is_made_again(toy):
+    """At any length a file may be cut off at, and for both kinds of file."""
+    cache = toy / "cache"
+    expected = ["[2.0, 5.0] []"]
+    path = (toy, ROOT.parent)
+    assert run(RUN_TOY, *path, NUMBA_CACHE_DIR=str(cache)) == expected
+    whole = {file: file.read_bytes() for file in cache.rglob("*.nb*")}
+    assert len(whole) == 2
+    for file, content in whole.items():
+        for length in (0, len(content) // 2):
+            file.write_bytes(content[:length])
+            assert run(RUN_TOY, *path, NUMBA_CACHE_DIR=str(cache)) == expected
+            mended = {file: file.read_bytes() for file in cache.rglob("*.nb*")}
+            assert len(mended) == 2 and len(mended[file]) > length
+
+
+def test_an_unwritable_cache_is_one_warning(toy):
+    """No folder can be made under a file, whoever one is."""
+    (toy / "blocked").write_text("")
+    package = toy / "copy"
+    shutil.copytree(
+        ROOT, package / "geomstats_ldp", ignore=shutil.ignore_patterns("__pycache__", "*.nb*")
+    )
+    for folder in [package / "geomstats_ldp", *(package / "geomstats_ldp").rglob("*")]:
+        if folder.is_dir():
+            (folder / "__pycache__").write_text("")
+    environment = {"HOME": str(toy / "blocked"), "XDG_CACHE_HOME": str(toy / "blocked")}
+    found, n_warnings, _ = estimate(package, NUMBA_CACHE_DIR="", **environment)
+    assert found.startswith(str(package))
+    assert n_warnings == 1
+
+
+def test_a_disk_that_fills_up_is_one_warning(toy):
+    program = (
+        "import numba.core.caching as caching, contextlib\n"
+        "def full(self, path):\n"
+        "    raise OSError(28, 'No space left on device')\n"
+        "caching.IndexDataCacheFile._open_for_write = full\n"
+    )
+    (line,) = run(program + RUN_TOY, toy, ROOT.parent, NUMBA_CACHE_DIR=str(toy / "cache"))
+    assert line.startswith("[2.0, 5.0] ['compiled code cannot be cached")
+    assert line.count("compiled code") == 1
+
+
+# ------------------------------------------------------------------------ unusual imports
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return estimate(ROOT.parent)[2]
+
+
+def test_from_a_zip_archive(tmp_path, expected):
+    archive = tmp_path / "library.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in ROOT.rglob("*"):
+            if path.suffix in (".py", ".csv", ".json") or path.name == "py.typed":
+                file.write(path, path.relative_to(ROOT.parent))
+    found, n_warnings, result = estimate(archive, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert found.startswith(str(archive))
+    # numba hashes the archive for some of its caches only
+    assert n_warnings <= 1
+    assert result == expected
+
+
+def test_from_byte_code_alone(tmp_path, expected):
+    shutil.copytree(
+        ROOT, tmp_path / "geomstats_ldp", ignore=shutil.ignore_patterns("__pycache__", "*.nb*")
+    )
+    compileall.compile_dir(tmp_path, quiet=1, legacy=True)
+    for path in tmp_path.rglob("*.py"):
+        path.unlink()
+    found, n_warnings, result = estimate(tmp_path)
+    assert found == str(tmp_path / "geomstats_ldp" / "__init__.pyc")
+    assert n_warnings == 1  # numba caches beside sources
+    assert result == expected
+
+
+def test_without_docstrings_and_assertions(expected):
+    assert estimate(ROOT.parent, options=("-OO",))[2] == expected
+
+
+@pytest.mark.parametrize("engine", ["auto", "compiled"])
+def test_without_compilation_kernels_run_as_python(engine, expected):
+    _, n_warnings, result = estimate(ROOT.parent, engine=engine, NUMBA_DISABLE_JIT="1")
+    assert n_warnings == 0
+    ours, theirs = (eval(text) for text in (result, expected))
+    assert ours == pytest.approx(theirs, abs=1e-12)
+
+
+# ------------------------------------------------------------------------ the log
+
+
+def test_the_root_logger_stays_as_it_was():
+    program = (
+        "import logging\n"
+        "root = logging.getLogger()\n"
+        "before = root.level, list(root.handlers)\n"
+        "import geomstats_ldp\n"
+        "assert (root.level, root.handlers) == before, (root.level, root.handlers)\n"
+    )
+    run(program, ROOT.parent)
+    run("import logging; logging.basicConfig(level=logging.ERROR)\n" + program, ROOT.parent)
+
+
+def test_the_first_compilation_is_announced_once(toy):
+    program = (
+        "import logging, sys\n"
+        "logging.basicConfig(level=logging.INFO, stream=sys.stdout)\n"
+        "import numpy as np\n"
+        "from toy import double_compiled\n"
+        "double_compiled(np.ones(3)), double_compiled(np.ones(3, dtype=np.float32))\n"
+    )
+    environment = {"NUMBA_CACHE_DIR": str(toy / "cache")}
+    (line,) = run(program, toy, ROOT.parent, **environment)
+    assert "geomstats_ldp" in line and "compiling" in line
+    assert run(program, toy, ROOT.parent, **environment) == []
 
 
 @pytest.mark.slow  # compiles twice

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import warnings
 from abc import abstractmethod
 
@@ -25,6 +26,9 @@ from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.server import Server
 from geomstats_ldp.wording import shape_text
+
+#: Held while a collection is opened on demand: threads that come together open one.
+_STARTING = threading.RLock()
 
 
 class Collecting:
@@ -141,9 +145,9 @@ class Collecting:
         ----------
         messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
             Message objects answer the open `queries` and are checked strictly. A transcript must
-            be of this very protocol. Row i of a plain array answers the i-th query from here on,
-            that is, it replays a run; rows are projected to the tangent space of their query and
-            trusted otherwise.
+            be of this very protocol. Row i of a plain array is taken for the message that answers
+            the i-th query from here on, projected to the tangent space there. Data go into `fit`,
+            which randomises them: here nothing protects them, and a warning is all there is.
             After `fit` an array continues past the rows `fit` planned for; a plan that was made
             beforehand, with `n_participants`, is kept.
         y : None
@@ -157,6 +161,11 @@ class Collecting:
         ------
         MessageError
             If a message is refused. The state is what it was before the call.
+
+        Warns
+        -----
+        RawDataWarning
+            If the rows of an array cannot be messages.
         """
         if isinstance(messages, Message) or _is_message_list(messages):
             self._require_started()
@@ -209,7 +218,7 @@ class Collecting:
                 "a transcript starts with the first participant; "
                 f"{server.n_received} participants have answered already"
             )
-        server.replay(transcript.messages)
+        server.replay(transcript.messages, strict=True)
         if not started:
             self._adopt(server)
 
@@ -351,7 +360,9 @@ class Collecting:
 
     def _require_started(self):
         if not hasattr(self, "server_"):
-            self.start()
+            with _STARTING:
+                if not hasattr(self, "server_"):
+                    self.start()
 
     def _forget_names(self):
         """Feature names belong to data, and none have been seen."""
@@ -372,8 +383,9 @@ class Collecting:
         return self.protocol_.geometry.shape[0]
 
     def _refresh(self):
-        self.estimate_ = self._from_internal(self.server_.state.average.copy())
-        self.n_participants_ = self.server_.n_participants
+        with self.server_.lock:  # no thread puts back what another has brought forward
+            self.estimate_ = self._from_internal(self.server_.state.average.copy())
+            self.n_participants_ = self.server_.n_participants
 
     def _from_internal(self, points):
         """Points in the coordinates of the user."""

@@ -44,7 +44,7 @@ protocol_, server_, transcript_
 def shared_docstring(cls):
     """Fill the places {privacy}, {run} and {fitted} of a class docstring."""
     texts = {"privacy": _PRIVACY, "run": _RUN, "fitted": _FITTED}
-    document = inspect.cleandoc(cls.__doc__)
+    document = inspect.cleandoc(cls.__doc__ or "")  # python -OO leaves none
     for name, text in texts.items():
         document = document.replace("{" + name + "}", text.strip())
     cls.__doc__ = document

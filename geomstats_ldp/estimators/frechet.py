@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from geomstats.geometry.euclidean import Euclidean
-
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.location import LocationEstimator
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import FrechetLoss, PseudoHuberLoss
 
 _FRECHET_LOSSES = ("squared", "pseudo_huber")
@@ -91,7 +90,8 @@ class PrivateFrechetMean(LocationEstimator):
         self.data_radius = data_radius
 
     def _user_space(self, width):
-        return Euclidean(dim=width) if self.space is None else self.space
+        known = {"name": "Euclidean", "dim": width}
+        return space_from_spec(known) if self.space is None else self.space
 
     def _loss_names(self):
         return (FrechetLoss.name, PseudoHuberLoss.name)

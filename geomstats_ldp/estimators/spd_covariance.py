@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from geomstats.geometry.spd_matrices import SPDMatrices
 from scipy import stats
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.losses.base import positive_number
 
@@ -121,7 +121,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         return None if self.initial_point is None else np.shape(self.initial_point)[-1]
 
     def _make_space(self, width):
-        return SPDMatrices(width)
+        return space_from_spec({"name": "SPDAffineInvariant", "n": width})
 
     def _make_center(self, space):
         if self.initial_point is not None:

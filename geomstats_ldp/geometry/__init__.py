@@ -1,5 +1,6 @@
 """Geometry: the door to geomstats, public frames, retractions and working regions."""
 
+from geomstats_ldp.geometry import quietly  # noqa: F401
 from geomstats_ldp.geometry.coordinates import UserCoordinates
 from geomstats_ldp.geometry.directions import sphere_of_width, unit_vector
 from geomstats_ldp.geometry.frames import orthonormal_basis

@@ -11,43 +11,52 @@ from __future__ import annotations
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry.elementwise import scale
+from geomstats_ldp.twins import operation
 
 
+@operation
 def exp(geometry, tangent_vec, base_point, out):
     """Follow the geodesic from `base_point` along `tangent_vec` for unit time."""
     out[...] = geometry.exp(tangent_vec, base_point)
 
 
+@operation
 def log(geometry, point, base_point, out):
     """Initial velocity of the geodesic that reaches `point` in unit time."""
     out[...] = geometry.log(point, base_point)
 
 
+@operation
 def transport(geometry, tangent_vec, base_point, end_point, out):
     """Parallel transport along the minimising geodesic."""
     out[...] = geometry.transport(tangent_vec, base_point, end_point)
 
 
+@operation
 def retract(geometry, tangent_vec, base_point, out):
     """Move from `base_point` along `tangent_vec` by the public retraction."""
     out[...] = geometry.retract(tangent_vec, base_point)
 
 
+@operation
 def to_tangent(geometry, vector, base_point, out):
     """Orthogonal projection of an ambient vector onto the tangent space."""
     out[...] = geometry.to_tangent(vector, base_point)
 
 
+@operation
 def lift(geometry, coords, point, out):
     """Tangent vector with the given coordinates in the public frame at `point`."""
     out[...] = geometry.lift(coords, point)
 
 
+@operation
 def coordinates(geometry, tangent_vec, point, out):
     """Coordinates of a tangent vector in the public frame at `point`."""
     out[...] = geometry.coordinates(tangent_vec, point)
 
 
+@operation
 def settle(geometry, point, out):
     """Put a point that is on the manifold to rounding exactly there.
 
@@ -58,11 +67,13 @@ def settle(geometry, point, out):
     return True
 
 
+@operation
 def dist(geometry, point_a, point_b):
     """Geodesic distance."""
     return geometry.dist(point_a, point_b)
 
 
+@operation
 def dim(geometry):
     """Number of frame coordinates; compiled, a constant wherever loops over it are short."""
     return geometry.dim

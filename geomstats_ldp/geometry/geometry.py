@@ -100,9 +100,9 @@ class Geometry(ABC):
         # Relative to each vector: its entries are as small or large as the unit of the points.
         axes = tuple(range(1, basis.ndim))
         size = np.max(np.abs(basis), axis=axes, keepdims=True)
-        gram = np.array([self.products(vector, basis, self.reference) for vector in basis])
+        gram = self.products(basis, basis, self.reference)
         if not (
-            np.allclose(gram.reshape(self.dim, self.dim), np.eye(self.dim), atol=1e-8)
+            np.allclose(gram, np.eye(self.dim), atol=1e-8)
             and np.all(np.abs(tangent - basis) <= 1e-8 * size)
         ):
             raise ProtocolError("basis must be orthonormal and tangent at the reference point")

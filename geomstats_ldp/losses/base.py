@@ -10,7 +10,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.twins import compile_by_default
+from geomstats_ldp.twins import compile_by_default, operation
 from geomstats_ldp.wording import as_floats, place_text, shape_text
 
 
@@ -122,6 +122,7 @@ class Loss(ABC):
         return f"{type(self).__name__}({arguments})"
 
 
+@operation
 def score_into(loss, geometry, point, datum, out):
     """Write the score of one clipped datum at `point`; compiled for losses that have a twin."""
     out[...] = loss.score(geometry, point, datum)
@@ -133,6 +134,7 @@ def _score_coords(loss, geometry, point, datum, vector, out):
     dispatch.coordinates(geometry, vector, point, out)
 
 
+@operation
 def score_coords(loss, geometry, point, datum, vector, out):
     """Write the score in frame coordinates at `point`; `vector`, a tangent vector, is scratch."""
     _score_coords(loss, geometry, point, datum, vector, out)

@@ -29,6 +29,7 @@ from geomstats_ldp.mechanisms.checks import (
 )
 from geomstats_ldp.mechanisms.device import OnDevice
 from geomstats_ldp.mechanisms.streams import make_streams
+from geomstats_ldp.twins import operation
 
 _TINY = 1e-150  # relative size of an entry that is as good as zero
 
@@ -73,6 +74,7 @@ def _unit_ball_rows(vectors, bound, points):
         unit_ball_point(vectors[row], bound, vectors.shape[1], points[row])
 
 
+@operation
 def release_into(mechanism, vector, variates, scratch, out):
     """Release ``vector`` with ``variates`` into ``out``.
 
@@ -213,8 +215,8 @@ class Mechanism(OnDevice, ABC):
         )
 
     def in_support(self, released, rtol=0.0):
-        """Whether one message, shape=[dim], could have been released, up to relative rounding."""
-        return bool(np.linalg.norm(released) <= self.support_radius * (1.0 + rtol))
+        """Whether messages, shape=[..., dim], could have been released, up to relative rounding."""
+        return np.linalg.norm(released, axis=-1) <= self.support_radius * (1.0 + rtol)
 
     def release(self, vectors, variates):
         """Randomise vectors with given variates; deterministic.

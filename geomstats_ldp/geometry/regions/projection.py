@@ -6,7 +6,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions.ball import GeodesicBall, geodesic_ball, project_to_ball
 from geomstats_ldp.geometry.regions.band import SpectralBand, project_to_band, spectral_band
 from geomstats_ldp.geometry.regions.box import LogBox, log_box, project_to_box
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, operation
 
 _PROJECTIONS = {
     GeodesicBall: project_to_ball,
@@ -15,6 +15,7 @@ _PROJECTIONS = {
 }
 
 
+@operation
 def project(region, geometry, room, point, vectors, coords, out):
     """Project a point into a region shrunk by `room`, in both engines.
 

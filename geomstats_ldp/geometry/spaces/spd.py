@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
@@ -10,25 +11,72 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry.geometry import SURELY_ON, Geometry
 from geomstats_ldp.geometry.spaces.axes import width_of
-from geomstats_ldp.geometry.spaces.symmetric_matrices import cholesky, copy, symmetrise
+from geomstats_ldp.geometry.spaces.symmetric_matrices import cholesky, copy, eigen, symmetrise
+
+#: Where geomstats keeps twelve digits: eigenvalues of the points, and their distance. It compares
+#: eigenvalues absolutely, and takes powers of 1 x 1 matrices to be numbers.
+_TRUSTED_VALUES = (0.03, 30.0)
+_TRUSTED_LENGTHS = (0.1, 3.0)
+
+#: Quotient of eigenvalues from which on LAPACK leaves less than ten digits of the smallest.
+_GRADED = 1e6
 
 
-def _symmetric(matrix):
-    return (matrix + np.swapaxes(matrix, -1, -2)) / 2
+def transposed(matrix):
+    """Transpose of the last two axes."""
+    return np.swapaxes(matrix, -1, -2)
+
+
+def symmetric_part(matrix):
+    """Half the sum with the transpose."""
+    return (matrix + transposed(matrix)) / 2
+
+
+def congruent(factor, matrix):
+    """Product factor matrix factor^T, made symmetric."""
+    return symmetric_part(factor @ matrix @ transposed(factor))
+
+
+def gram(factor, values):
+    """Product factor diag(exp(values)) factor^T; never indefinite."""
+    half = factor * np.exp(values / 2)[..., None, :]
+    return half @ transposed(half)
+
+
+def eigh(matrix, is_graded):
+    """Eigenvalues and vectors of symmetric matrices, in no order.
+
+    LAPACK, but Jacobi rotations for the matrices, shape [...], where `is_graded` says of the
+    eigenvalues that the small ones would lose too many digits.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    for index in np.argwhere(is_graded(values)):
+        at = tuple(index)
+        spectrum = np.array(matrix[at])
+        eigen((), spectrum, vectors[at])
+        values[at] = np.diagonal(spectrum)
+    return values, vectors
+
+
+def is_graded(values):
+    """Whether eigenvalues of positive matrices, ascending, differ by orders of magnitude."""
+    return values[..., -1] > _GRADED * values[..., 0]
+
+
+def frobenius(matrix):
+    """Length of matrices, shape [...], scaled before squaring."""
+    size = np.max(np.abs(matrix), axis=(-2, -1))
+    unit = np.where(size > 0, size, 1.0)[..., None, None]
+    return size * np.linalg.norm(matrix / unit, axis=(-2, -1))
 
 
 class SPDGeometry(Geometry):
-    """Matrix products leave the cone by rounding: results are made symmetric again.
+    """Results of matrix products are made symmetric again, and positive where they must be.
 
-    On 1x1 matrices geomstats fails, which takes powers of them to be numbers. There both metrics
-    are uv / x^2, that of the logarithm, and the closed forms step in.
+    Geomstats is called for points of moderate eigenvalues; the closed forms serve all units.
     """
 
     metric_class: type
-
-    @property
-    def _is_number(self):
-        return self.shape == (1, 1)
 
     @classmethod
     def accepts(cls, space):
@@ -63,48 +111,87 @@ class SPDGeometry(Geometry):
         # An eigenvalue problem takes no NaN, which comes of a diagonal that is not positive.
         is_good = np.isfinite(unit).all(axis=(-2, -1))
         unit = np.where(is_good[..., None, None], unit, np.eye(self.shape[0]))
-        gap = np.max(np.abs(unit - np.swapaxes(unit, -1, -2)), axis=(-2, -1))
-        return is_good & (gap <= rtol) & (np.linalg.eigvalsh(_symmetric(unit))[..., 0] > 0)
+        gap = np.max(np.abs(unit - transposed(unit)), axis=(-2, -1))
+        return is_good & (gap <= rtol) & (np.linalg.eigvalsh(symmetric_part(unit))[..., 0] > 0)
 
     def settle(self, point):
         """Symmetric part."""
-        return _symmetric(point)
+        return symmetric_part(point)
 
     def to_tangent(self, vector, base_point):
         """Symmetric part."""
-        return _symmetric(vector)
+        return symmetric_part(vector)
+
+    # ---------------------------------------------------------------- metric
+
+    @abstractmethod
+    def flat(self, tangent_vec, base_point):
+        """Isometry of a tangent space to the symmetric matrices with the Frobenius product."""
 
     def inner(self, tangent_vec_a, tangent_vec_b, base_point):
         """Riemannian inner product."""
-        if self._is_number:
-            product = np.multiply(tangent_vec_a, tangent_vec_b) / np.square(base_point)
-            return product[..., 0, 0]
-        return super().inner(tangent_vec_a, tangent_vec_b, base_point)
+        a, b = self.flat(tangent_vec_a, base_point), self.flat(tangent_vec_b, base_point)
+        return np.sum(a * b, axis=(-2, -1))
 
     def products(self, tangent_vec, basis, base_point):
-        """Inner products with each vector of a basis, shape [..., dim], in one call."""
-        shape = np.shape(base_point)
-        pairs = np.broadcast_arrays(np.expand_dims(tangent_vec, -3), basis)
-        flat = self.inner(*(vectors.reshape(-1, *shape) for vectors in pairs), base_point)
-        return flat.reshape(pairs[0].shape[:-2])
+        """Inner products with each vector of a basis, shape [..., dim]."""
+        vector, basis = self.flat(tangent_vec, base_point), self.flat(basis, base_point)
+        return np.tensordot(vector, basis, axes=((-2, -1), (-2, -1)))
 
     def exp(self, tangent_vec, base_point):
         """Riemannian exponential."""
-        if self._is_number:
-            return base_point * np.exp(np.divide(tangent_vec, base_point))
-        return super().exp(tangent_vec, base_point)
+        return self._choose(
+            self._is_trusted(frobenius(self.flat(tangent_vec, base_point)), base_point),
+            lambda: super(SPDGeometry, self).exp(tangent_vec, base_point),
+            lambda: self.closed_exp(tangent_vec, base_point),
+        )
 
     def log(self, point, base_point):
-        """Riemannian logarithm, made symmetric."""
-        if self._is_number:
-            return base_point * np.log(np.divide(point, base_point))
-        return _symmetric(self.space.metric.log(point, base_point))
+        """Riemannian logarithm."""
+        return self._choose(
+            self._is_trusted(self.dist(point, base_point), point, base_point),
+            lambda: symmetric_part(self.space.metric.log(point, base_point)),
+            lambda: self.closed_log(point, base_point),
+        )
 
     def transport(self, tangent_vec, base_point, end_point):
-        """Parallel transport along the minimising geodesic, made symmetric."""
-        if self._is_number:
-            return np.multiply(tangent_vec, np.divide(end_point, base_point))
-        return _symmetric(super().transport(tangent_vec, base_point, end_point))
+        """Parallel transport along the minimising geodesic from `base_point` to `end_point`."""
+        return self._choose(
+            self._is_trusted(self.dist(base_point, end_point), base_point, end_point),
+            lambda: symmetric_part(
+                super(SPDGeometry, self).transport(tangent_vec, base_point, end_point)
+            ),
+            lambda: self.closed_transport(tangent_vec, base_point, end_point),
+        )
+
+    def _is_trusted(self, length, *points):
+        trusted = (length > _TRUSTED_LENGTHS[0]) & (length < _TRUSTED_LENGTHS[1])
+        for point in points:
+            values = np.linalg.eigvalsh(point)
+            low, high = values[..., 0] > _TRUSTED_VALUES[0], values[..., -1] < _TRUSTED_VALUES[1]
+            trusted = trusted & low & high
+        return trusted & (self.shape[0] > 1)
+
+    @abstractmethod
+    def closed_exp(self, tangent_vec, base_point):
+        """Riemannian exponential, in all units."""
+
+    @abstractmethod
+    def closed_log(self, point, base_point):
+        """Riemannian logarithm, in all units."""
+
+    @abstractmethod
+    def closed_transport(self, tangent_vec, base_point, end_point):
+        """Parallel transport, in all units."""
+
+
+def coordinate_matrices(n):
+    """Symmetric parts of the coordinate matrices, shape [n (n + 1) / 2, n, n]."""
+    rows, columns = np.triu_indices(n)
+    matrices = np.zeros((len(rows), n, n))
+    matrices[np.arange(len(rows)), rows, columns] += 0.5
+    matrices[np.arange(len(rows)), columns, rows] += 0.5
+    return matrices
 
 
 @register_jitable

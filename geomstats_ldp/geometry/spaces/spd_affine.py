@@ -16,7 +16,19 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
-from geomstats_ldp.geometry.spaces.spd import SPDGeometry, settle, to_tangent
+from geomstats_ldp.geometry.spaces.spd import (
+    SPDGeometry,
+    congruent,
+    coordinate_matrices,
+    eigh,
+    frobenius,
+    gram,
+    is_graded,
+    settle,
+    symmetric_part,
+    to_tangent,
+    transposed,
+)
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
     combine,
@@ -43,19 +55,81 @@ class SPDAffineGeometry(SPDGeometry):
     #: Non-positive; the smallest sectional curvature is -1/2.
     curvature = (-0.5, 0.0)
 
+    def basis_at(self, reference):
+        """Coordinate matrices, made orthonormal one after the other."""
+        factor = np.linalg.cholesky(reference)
+        flat = _whitened(factor, coordinate_matrices(self.shape[0]))
+        columns, triangle = np.linalg.qr(flat.reshape(self.dim, -1).T)
+        columns *= np.sign(np.diagonal(triangle))
+        return congruent(factor, columns.T.reshape(flat.shape))
+
+    def flat(self, tangent_vec, base_point):
+        """Congruence that takes the base point to the identity."""
+        return _whitened(np.linalg.cholesky(base_point), tangent_vec)
+
+    def dist(self, point_a, point_b):
+        """Length of the logarithms of the relative eigenvalues."""
+        return frobenius(_relative(point_a, point_b)[2][..., None])
+
+    def closed_exp(self, tangent_vec, base_point):
+        """L exp(L^-1 V L^-T) L^T."""
+        factor = np.linalg.cholesky(base_point)
+        values, vectors = np.linalg.eigh(_whitened(factor, tangent_vec))
+        return gram(factor @ vectors, values)
+
+    def closed_log(self, point, base_point):
+        """L log(M) L^T."""
+        factor, vectors, logs = _relative(base_point, point)
+        return congruent(factor @ vectors, logs[..., None] * np.eye(self.shape[0]))
+
+    def closed_transport(self, tangent_vec, base_point, end_point):
+        """E V E^T with E = (Y X^-1)^(1/2) = L M^(1/2) L^-1."""
+        factor, vectors, logs = _relative(base_point, end_point)
+        root = gram(vectors, logs / 2)
+        return congruent(factor @ root, _whitened(factor, tangent_vec))
+
     def twin(self):
         """Select the closed forms below."""
-        factor = np.linalg.cholesky(self.reference)
-        inverse = np.linalg.inv(factor)
-        frame = np.ascontiguousarray(inverse @ self.basis @ inverse.T)
         return SPDAffineTwin(
             self.reference,
-            factor,
-            frame,
+            np.linalg.cholesky(self.reference),
+            np.ascontiguousarray(self.flat(self.basis, self.reference)),
             np.zeros((5, *self.shape)),
             np.full((3, *self.shape), np.nan),
             axes_of(self.shape[0]),
         )
+
+
+def _whitened(factor, matrix):
+    """L^-1 V L^-T for lower triangular L; substitution, unlike elimination, minds no units."""
+    return symmetric_part(_solved(factor, transposed(_solved(factor, matrix))))
+
+
+def _solved(factor, matrix):
+    batch = np.broadcast_shapes(factor.shape, np.shape(matrix))
+    out = np.empty(batch)
+    for i in range(batch[-1]):
+        known = factor[..., i, None, :i] @ out[..., :i, :]
+        out[..., i, :] = (matrix[..., i, :] - known[..., 0, :]) / factor[..., i, i, None]
+    return out
+
+
+def _relative(base_point, point):
+    """L with X = L L^T, eigenvectors of M = L^-1 Y L^-T, and the logarithms of its eigenvalues.
+
+    If M is close to the identity they are found from those of M - 1, so that small displacements
+    keep their digits.
+    """
+    factor = np.linalg.cholesky(base_point)
+    difference = _whitened(factor, np.subtract(point, base_point))
+    close = np.sum(difference**2, axis=(-2, -1)) < 0.25
+    relative = np.where(close[..., None, None], difference, _whitened(factor, point))
+    values, vectors = eigh(relative, lambda values: is_graded(values) & ~close)
+    close = close[..., None]
+    logs = np.where(
+        close, np.log1p(np.where(close, values, 0.0)), np.log(np.where(close, 1.0, values))
+    )
+    return factor, vectors, logs
 
 
 class SPDAffineTwin(NamedTuple):
@@ -180,10 +254,16 @@ def _dist(twin, point_a, point_b):
     factor, spectrum = twin.work[0], twin.work[1]
     cholesky(twin.axes, point_a, factor)
     close = _relative_spectrum(twin, factor, point_a, point_b, twin.work[4], spectrum, twin.work[2])
+    largest = 0.0
+    for j in range(width_of(twin.axes, spectrum)):
+        spectrum[j, j] = _log_value(spectrum[j, j], close)
+        largest = max(largest, abs(spectrum[j, j]))
+    # Scaled before squaring, so that no square leaves the range of doubles.
+    unit = largest if largest > 0.0 else 1.0
     squared = 0.0
     for j in range(width_of(twin.axes, spectrum)):
-        squared += _log_value(spectrum[j, j], close) ** 2
-    return math.sqrt(squared)
+        squared += (spectrum[j, j] / unit) ** 2
+    return largest * math.sqrt(squared)
 
 
 @register_jitable

@@ -17,8 +17,21 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import choose
 from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
-from geomstats_ldp.geometry.spaces.spd import SPDGeometry, settle, to_tangent
+from geomstats_ldp.geometry.spaces.spd import (
+    SPDGeometry,
+    congruent,
+    coordinate_matrices,
+    eigh,
+    frobenius,
+    gram,
+    is_graded,
+    settle,
+    symmetric_part,
+    to_tangent,
+    transposed,
+)
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     combine,
     congruence,
@@ -49,26 +62,63 @@ class SPDLogEuclideanGeometry(SPDGeometry):
         Transport does not depend on the path, so this is the frame given at the identity; entries
         off the diagonal are those of the logarithm times the square root of two.
         """
-        identity = self.origin(self.space)
-        return self.transport(super().basis_at(identity), identity, reference)
+        identity = coordinate_matrices(self.shape[0])
+        identity /= frobenius(identity)[:, None, None]
+        return _from_flat(identity, _spectrum(reference))
+
+    def flat(self, tangent_vec, base_point):
+        """Differential of the logarithm."""
+        values, vectors = _spectrum(base_point)
+        inner = transposed(vectors) @ tangent_vec @ vectors
+        return congruent(vectors, inner * _slopes(values, values))
 
     def dist(self, point_a, point_b):
         """Frobenius distance of the logarithms."""
-        return np.linalg.norm(_logarithm(point_a) - _logarithm(point_b), axis=(-2, -1))
+        return frobenius(_log_gap(_spectrum(point_a), _spectrum(point_b), point_a, point_b))
+
+    def closed_exp(self, tangent_vec, base_point):
+        """Exponential of the sum of the logarithm and a vector, in the eigenbasis of the point."""
+        values, vectors = _spectrum(base_point)
+        inner = transposed(vectors) @ tangent_vec @ vectors * _slopes(values, values)
+        inner = symmetric_part(inner + np.log(values)[..., None] * np.eye(self.shape[0]))
+        logs, turn = eigh(inner, lambda logs: is_graded(np.exp(logs - logs[..., -1:])))
+        return gram(vectors @ turn, logs)
+
+    def closed_log(self, point, base_point):
+        """Differential of exp at the difference of the logarithms."""
+        spectrum = _spectrum(base_point)
+        return _from_flat(_log_gap(spectrum, _spectrum(point), base_point, point), spectrum)
+
+    def closed_transport(self, tangent_vec, base_point, end_point):
+        """Out of the logarithms what went in."""
+        return _from_flat(self.flat(tangent_vec, base_point), _spectrum(end_point))
 
     def twin(self):
         """Select the closed forms below."""
-        twin = SPDLogEuclideanTwin(
-            np.zeros_like(self.basis), np.zeros((6, *self.shape)), axes_of(self.shape[0])
-        )
-        for vector, image in zip(self.basis, twin.frame):
-            _to_logarithms(twin, vector, self.reference, image)
-        return twin
+        frame = np.ascontiguousarray(self.flat(self.basis, self.reference))
+        return SPDLogEuclideanTwin(frame, np.zeros((6, *self.shape)), axes_of(self.shape[0]))
 
 
-def _logarithm(point):
-    values, vectors = np.linalg.eigh(point)
-    return (vectors * np.log(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+def _spectrum(point):
+    return eigh(point, is_graded)
+
+
+def _slopes(values, others):
+    return _log_slope(values[..., :, None], others[..., None, :])
+
+
+def _from_flat(vector, spectrum):
+    """Differential of exp at the logarithm of a point with the given eigenvalues and vectors."""
+    values, vectors = spectrum
+    return congruent(vectors, transposed(vectors) @ vector @ vectors / _slopes(values, values))
+
+
+def _log_gap(base_spectrum, spectrum, base_point, point):
+    """Log Y - log X, see `_log_difference`."""
+    (base_values, base_vectors), (values, vectors) = base_spectrum, spectrum
+    inner = transposed(base_vectors) @ np.subtract(point, base_point) @ vectors
+    inner = inner * _slopes(base_values, values)
+    return symmetric_part(base_vectors @ inner @ transposed(vectors))
 
 
 class SPDLogEuclideanTwin(NamedTuple):
@@ -95,12 +145,10 @@ class SPDLogEuclideanTwin(NamedTuple):
 def _log_slope(a, b):
     """Divided difference (log a - log b) / (a - b), also for nearly equal arguments."""
     difference = a - b
-    if difference == 0.0:
-        return 1.0 / a
     ratio = difference / b
-    if abs(ratio) < 0.5:
-        return math.log1p(ratio) / difference
-    return (math.log(a) - math.log(b)) / difference
+    near = np.abs(ratio) < 0.5
+    rise = choose(near, np.log1p(choose(near, ratio, 0.0)), np.log(a) - np.log(b))
+    return choose(difference == 0.0, 1.0 / a, rise / choose(difference == 0.0, 1.0, difference))
 
 
 @register_jitable
@@ -183,11 +231,17 @@ def _log(twin, point, base_point, out):
 @register_jitable
 def _dist(twin, point_a, point_b):
     _log_difference(twin, point_b, point_a)
+    largest = 0.0
+    for i in range(width_of(twin.axes, point_a)):
+        for j in range(width_of(twin.axes, point_a)):
+            largest = max(largest, abs(twin.work[5, i, j]))
+    # Scaled before squaring, so that no square leaves the range of doubles.
+    unit = largest if largest > 0.0 else 1.0
     squared = 0.0
     for i in range(width_of(twin.axes, point_a)):
         for j in range(width_of(twin.axes, point_a)):
-            squared += twin.work[5, i, j] ** 2
-    return math.sqrt(squared)
+            squared += (twin.work[5, i, j] / unit) ** 2
+    return largest * math.sqrt(squared)
 
 
 @register_jitable
