@@ -28,7 +28,7 @@ from geomstats_ldp.server.recursion import (
 )
 
 #: Participants whose variates are drawn at once; results do not depend on it.
-_BLOCK = 2**14
+BLOCK = 2**14
 
 
 class Crowd(NamedTuple):
@@ -135,7 +135,7 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
     data = np.asanyarray(data)
     _check_plan(server, len(data))
     run = _Run(server, convert)
-    blocks = [data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK)]
+    blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
     for block in blocks:
         run.check(block)
     converted = map(run.converted, blocks)
@@ -173,19 +173,28 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     return run.answer(_within_plan(server, checked), make_streams(random_state), progress)
 
 
-class _Run:
-    """One pass over data, on a copy of the state that the server adopts at the end."""
+class DataReader:
+    """Rows of data on their way to the participants: converted, checked and clipped.
+
+    Parameters
+    ----------
+    server : Server or RoundServer
+    convert : callable, optional
+        See `emulate`.
+
+    Attributes
+    ----------
+    n_clipped : int
+        Rows that were moved to the public bounds so far.
+    """
 
     def __init__(self, server, convert=None):
-        self._server, self._convert = server, convert
-        self._geometry = server.protocol.geometry
-        self._loss = loss_of(server.protocol)
-        self._state = copy_state(server.state)
-        self._n_clipped = self._n_checked = 0
-        self._compute, self._crowd = _make_crowd(server, self._loss)
-        self._twin = server.engine.twin
+        self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
+        self._convert, self._twin = convert, server.engine.twin
+        self.n_clipped = self._n_checked = 0
 
     def converted(self, rows):
+        """Rows in the coordinates of the protocol."""
         return rows if self._convert is None else self._convert(rows)
 
     def check(self, rows):
@@ -193,12 +202,28 @@ class _Run:
         start = self._n_checked
         self._n_checked += len(rows)
         try:
-            return check_data(self._loss, self._geometry, self.converted(rows), self._twin)
+            return check_data(self.loss, self.geometry, self.converted(rows), self._twin)
         except ValueError as error:
             if start == 0:
                 raise
             # Where in the block was said already.
             raise type(error)(f"{error}, counted from row {start}") from error
+
+    def clipped(self, rows):
+        """Converted rows inside the public bounds."""
+        given = np.asarray(rows, dtype=float)
+        rows = clip_data(self.loss, self.geometry, given, self._twin)
+        self.n_clipped += count_clipped(self.loss, given, rows)
+        return rows
+
+
+class _Run(DataReader):
+    """One pass over data, on a copy of the state that the server adopts at the end."""
+
+    def __init__(self, server, convert=None):
+        super().__init__(server, convert)
+        self._server, self._state = server, copy_state(server.state)
+        self._compute, self._crowd = _make_crowd(server, self.loss)
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, let the server adopt the outcome, and count clipped rows."""
@@ -211,21 +236,19 @@ class _Run:
         _check_plan(self._server, n_rows)
         check_finite(self._state)
         self._server.adopt(self._state, kept)
-        return self._n_clipped
+        return self.n_clipped
 
     def _answer_rounds(self, rows, streams):
-        given = np.asarray(rows, dtype=float)
-        rows = clip_data(self._loss, self._geometry, given, self._twin)
-        self._n_clipped += count_clipped(self._loss, given, rows)
+        rows = self.clipped(rows)
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
-        messages = np.empty((len(rows) * self._server.keeps_messages, *self._geometry.shape))
+        messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
         self._compute(self._crowd, self._state, rows, variates, messages)
         return messages
 
 
 def _whole_rounds(blocks, full):
     """Cut rows anew, into pieces of whole rounds; the last piece takes what is left."""
-    block = max(_BLOCK - _BLOCK % full, full)
+    block = max(BLOCK - BLOCK % full, full)
     waiting, n_waiting = [], 0
     for rows in blocks:
         while n_waiting + len(rows) >= block:
