@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
+from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.tuning import check_tuning
 from geomstats_ldp.exceptions import (
@@ -19,11 +20,12 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
     StaleMessageError,
 )
-from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
-from geomstats_ldp.server import Server
+from geomstats_ldp.server import load_server, make_server
 from geomstats_ldp.wording import shape_text
 
 #: Held while a collection is opened on demand: threads that come together open one.
@@ -72,7 +74,8 @@ class Collecting:
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
-        n_clipped = emulate(server, data, self.random_state, self.verbose, self._to_internal)
+        run = emulate if server.protocol.rounds is None else emulate_in_rounds
+        n_clipped = run(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, n_clipped)
 
@@ -110,7 +113,8 @@ class Collecting:
         width = self._check_rows(first).shape[1]
         server = self._new_server(self._make_protocol(width, planned))
         rows = self._counted(itertools.chain([first], blocks), planned)
-        n_clipped = emulate_blocks(server, rows, self.random_state, self.verbose, self._to_internal)
+        run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
+        n_clipped = run(server, rows, self.random_state, self.verbose, self._to_internal)
         self._forget_names()
         return self._adopt_fitted(server, n_clipped)
 
@@ -129,8 +133,8 @@ class Collecting:
 
     def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
-        notices.warn_if_few(self.n_participants_, 2 * len(self.protocol_.directions), stacklevel=4)
-        loss = loss_from_spec(self.protocol_.loss_spec)
+        notices.warn_if_few(self.server_, stacklevel=4)
+        loss = loss_of(self.protocol_)
         notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
         return self
@@ -246,16 +250,52 @@ class Collecting:
         self._forget_names()
         return self
 
-    def queries(self):
+    def queries(self, n=None):
         """Open queries, one for each participant of the current round not heard from yet.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many to deal, of a collection in rounds: more than there are answers to wait for,
+            where people drop out. Default as many as are waited for.
 
         Returns
         -------
         queries : list of Query
-            Empty when all planned participants have answered.
+            Empty when all planned participants have answered, or all rounds are closed.
         """
         self._require_started()
-        return self.server_.queries()
+        if n is None:
+            return self.server_.queries()
+        self._require_rounds("queries(n)")
+        return self.server_.queries(n)
+
+    def close_round(self):
+        """Close the open round of a collection in rounds, on a deadline for instance.
+
+        The next round asks around the estimate of this moment. Answers that come later are taken
+        all the same.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        NotReadyError
+            If all rounds are closed, or too few have answered in this one.
+        ProtocolError
+            If the collection asks pairs.
+        """
+        self._require_started()
+        self._require_rounds("close_round()")
+        self.server_.close_round()
+        self._refresh()
+        return self
+
+    def _require_rounds(self, what):
+        if self.protocol_.rounds is None:
+            raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
     def participant(self):
         """Client code for one participant's own device, who answers once; it pickles.
@@ -302,7 +342,7 @@ class Collecting:
         ProtocolError
             If the file holds a collection for another loss.
         """
-        server = Server.load(path)
+        server = load_server(path)
         self._check_model(server.protocol)
         self._adopt(server)
         self._forget_names()
@@ -341,7 +381,13 @@ class Collecting:
     def _new_server(self, protocol):
         tuning = check_tuning(self.tuning)
         engine = _engine_for(tuning.engine, protocol)
-        return Server(protocol, engine, keep_messages=tuning.keep_transcript)
+        return make_server(protocol, engine, keep_messages=tuning.keep_transcript)
+
+    def _mean_loss(self, rows):
+        """Mean loss at the estimate of rows that are clipped as participants clip them."""
+        geometry, loss = self.protocol_.geometry, loss_of(self.protocol_)
+        rows = clip_data(loss, geometry, loss.check_data(geometry, rows))
+        return float(np.mean(loss.value(geometry, self.server_.state.average, rows)))
 
     def _check_model(self, protocol):
         name = protocol.loss_spec["name"]
@@ -375,10 +421,14 @@ class Collecting:
         """Second dimension of the data of the current protocol."""
         return self.protocol_.geometry.shape[0]
 
+    @property
+    def estimate_(self):
+        """The estimate, from the messages received so far."""
+        check_is_fitted(self, "server_")
+        return self._from_internal(self.server_.estimate())
+
     def _refresh(self):
-        with self.server_.lock:  # no thread puts back what another has brought forward
-            self.estimate_ = self._from_internal(self.server_.state.average.copy())
-            self.n_participants_ = self.server_.n_participants
+        self.n_participants_ = self.server_.n_participants
 
     def _from_internal(self, points):
         """Points in the coordinates of the user."""
@@ -387,7 +437,7 @@ class Collecting:
 
 def _engine_for(engine, protocol):
     """The engine asked for; "auto" compiles where the loss has closed forms as well."""
-    if engine == "geomstats" or loss_from_spec(protocol.loss_spec).twin() is not None:
+    if engine == "geomstats" or loss_of(protocol).twin() is not None:
         return engine
     if engine == "compiled":
         raise ProtocolError(

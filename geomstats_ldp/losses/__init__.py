@@ -85,6 +85,29 @@ def loss_from_spec(spec):
     return LOSSES[name](**parameters)
 
 
+def loss_of(protocol):
+    """Loss of a protocol, built from its record once and kept with the protocol.
+
+    Only what sees data calls this: a server has no use for a loss.
+
+    Parameters
+    ----------
+    protocol : Protocol
+
+    Returns
+    -------
+    loss : Loss
+
+    Raises
+    ------
+    ProtocolError
+        If the record names no registered loss.
+    """
+    if "_loss" not in vars(protocol):
+        vars(protocol)["_loss"] = loss_from_spec(protocol.loss_spec)
+    return vars(protocol)["_loss"]
+
+
 __all__ = [
     "LOSSES",
     "Loss",
@@ -98,6 +121,7 @@ __all__ = [
     "SPDLikelihoodLoss",
     "check_registered",
     "loss_from_spec",
+    "loss_of",
     "register_loss",
     "score_coords",
     "score_into",

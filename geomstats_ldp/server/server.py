@@ -10,9 +10,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import (
     DuplicateMessageError,
-    ForeignMessageError,
     InvalidMessageError,
-    MessageError,
     StaleMessageError,
 )
 from geomstats_ldp.protocol import Message, Query
@@ -28,8 +26,13 @@ from geomstats_ldp.server.recursion import (
     initial_state,
     make_scratch,
 )
-from geomstats_ldp.server.vectors import check_rows, check_vector, message_vector
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.server.vectors import (
+    check_address,
+    check_batch,
+    check_rows,
+    check_vector,
+    message_vector,
+)
 
 
 class Server:
@@ -129,6 +132,10 @@ class Server:
             return None
         return np.concatenate([np.empty((0, *self.protocol.geometry.shape)), *self._kept])
 
+    def estimate(self):
+        """Running average of the iterates, shape [*point_shape]."""
+        return self.state.average.copy()
+
     # ---------------------------------------------------------------- queries
 
     @alone
@@ -187,14 +194,7 @@ class Server:
         self.pending = accepted
 
     def _check(self, message, accepted, size):
-        if not isinstance(message, Message):
-            raise MessageError(f"messages must be Message objects; got {type(message).__name__}")
-        known = isinstance(message.fingerprint, str)
-        if not known or message.fingerprint != self.protocol.fingerprint:
-            raise ForeignMessageError(
-                f"message belongs to protocol {str(message.fingerprint)[:12]}, "
-                f"this server to {self.protocol.fingerprint[:12]}"
-            )
+        check_address(self.protocol, message)
         if not _is_integer(message.round, range(self.round, self.round + 1)) or size == 0:
             raise StaleMessageError(
                 f"message answers round {message.round}; "
@@ -242,7 +242,8 @@ class Server:
         try:
             if extend and self.round_size() == 0:
                 self.protocol, self._kept = replace(self.protocol, n_participants=None), None
-            vectors = self._check_batch(vectors)
+            vectors = check_batch(self.protocol, vectors)
+            self._check_plan(len(vectors))
             tangent, coords = np.empty_like(vectors), np.empty((len(vectors), self.protocol.dim))
             position = 0
             while self.round_size() > 0 and position < len(vectors):
@@ -254,22 +255,13 @@ class Server:
             self._round_is_open = False
             raise
 
-    def _check_batch(self, vectors):
-        shape = self.protocol.geometry.shape
-        vectors = np.ascontiguousarray(vectors, dtype=float)
-        if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
-            raise InvalidMessageError(
-                f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
-            )
-        if not np.isfinite(vectors).all():
-            raise InvalidMessageError("messages must be finite; they contain NaN or inf")
+    def _check_plan(self, n_rows):
         planned = self.protocol.n_participants
-        if planned is not None and self.n_received + len(vectors) > planned:
+        if planned is not None and self.n_received + n_rows > planned:
             raise StaleMessageError(
                 f"{planned} participants are planned and {self.n_received} have answered; "
-                f"got {len(vectors)} more messages"
+                f"got {n_rows} more messages"
             )
-        return vectors
 
     def _replay_step(self, vectors, tangent, coords):
         """Use as many rows as make sense at once, and write their parts; return how many."""

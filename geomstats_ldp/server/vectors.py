@@ -1,4 +1,4 @@
-"""The vector of a message: tangent at its query, and in the support of the mechanism."""
+"""What a message must be: of the protocol, tangent, in the support of the mechanism."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ import warnings
 
 import numpy as np
 
-from geomstats_ldp.exceptions import InvalidMessageError, RawDataWarning
+from geomstats_ldp.exceptions import (
+    ForeignMessageError,
+    InvalidMessageError,
+    MessageError,
+    RawDataWarning,
+)
 from geomstats_ldp.mechanisms.plausibility import can_be_released, log_chance_of_spread
-from geomstats_ldp.protocol.messages import LARGEST_ENTRY
+from geomstats_ldp.protocol.messages import LARGEST_ENTRY, Message
+from geomstats_ldp.wording import shape_text
 
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
@@ -20,6 +26,18 @@ _COARSE_ROUNDING = 1e-4
 
 #: Chance under which the spread of rows is too small for messages.
 _LOG_CHANCE = math.log(1e-9)
+
+
+def check_address(protocol, message):
+    """Raise MessageError or ForeignMessageError unless it is a message about this protocol."""
+    if not isinstance(message, Message):
+        raise MessageError(f"messages must be Message objects; got {type(message).__name__}")
+    known = isinstance(message.fingerprint, str)
+    if not known or message.fingerprint != protocol.fingerprint:
+        raise ForeignMessageError(
+            f"message belongs to protocol {str(message.fingerprint)[:12]}, "
+            f"this server to {protocol.fingerprint[:12]}"
+        )
 
 
 def message_vector(protocol, message, point):
@@ -95,6 +113,30 @@ def check_vector(protocol, vector, point):
             f"{mechanism.support_radius:.6g}; got norm {np.linalg.norm(coords):.6g}"
         )
     return vector
+
+
+def check_batch(protocol, vectors):
+    """Return many messages as a float array; whether they are tangent is not asked.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    vectors : array-like, shape [n, *point_shape]
+
+    Raises
+    ------
+    InvalidMessageError
+        If the shape is wrong or an entry is not finite.
+    """
+    shape = protocol.geometry.shape
+    vectors = np.ascontiguousarray(vectors, dtype=float)
+    if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
+        raise InvalidMessageError(
+            f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
+        )
+    if not np.isfinite(vectors).all():
+        raise InvalidMessageError("messages must be finite; they contain NaN or inf")
+    return vectors
 
 
 def check_rows(protocol, vectors, tangent, coords, strict):
