@@ -30,7 +30,7 @@ _FEWEST_MIXINGS = 8.0
 
 #: Exponent of the radius, and the number of participants at which `_balanced_radius` applies.
 _RADIUS_EXPONENT = 0.27
-_REFERENCE_PARTICIPANTS = 5000
+REFERENCE_PARTICIPANTS = 5000
 
 #: Typical Hessian and score variance relative to their public bounds L_H and G^2.
 _TYPICAL_HESSIAN = 0.2
@@ -104,7 +104,7 @@ def default_gain(
     largest = float(np.linalg.eigvalsh(preconditioner)[-1])
     largest_spread = _LARGEST_SPREAD if hessian is None else _LARGEST_SPREAD_KNOWN
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
-    planned = _REFERENCE_PARTICIPANTS if n_participants is None else n_participants
+    planned = REFERENCE_PARTICIPANTS if n_participants is None else n_participants
     spread = mechanism.dim * largest * _typical_score_variance(mechanism) / (2 * hessian)
     allowed = largest_spread * length**2 * planned**_GAIN_EXPONENT / spread
     smallest = _FEWEST_MIXINGS * planned ** (_GAIN_EXPONENT - 1) / (hessian * largest)
@@ -127,7 +127,7 @@ def _balanced_radius(mechanism, hessian, length):
     h^6 = l^4 (v d / (L H^2)) / (2 b^2).
     """
     variance = _typical_score_variance(mechanism) * mechanism.dim
-    noise = variance / (_REFERENCE_PARTICIPANTS * hessian**2)
+    noise = variance / (REFERENCE_PARTICIPANTS * hessian**2)
     return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
 
 
@@ -139,7 +139,7 @@ def _unshifted_radius(mechanism, hessian_bound, length):
     within its data makes it matter where these are few on one side.
     """
     variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
-    error = math.sqrt(variance / _REFERENCE_PARTICIPANTS) / (hessian_bound / 2)
+    error = math.sqrt(variance / REFERENCE_PARTICIPANTS) / (hessian_bound / 2)
     return math.sqrt(_LARGEST_SHIFT * error * length / _SKEW)
 
 
@@ -181,8 +181,8 @@ def default_radius(
         _unshifted_radius(mechanism, hessian_bound, loss_length),
     )
     if n_participants is not None:
-        shrink = (n_participants / _REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT
+        shrink = (n_participants / REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT
         return RadiusRule.fixed(min(maximum, balanced * shrink))
     # Cycle c of 2d pairs ends with participant 4 d c.
-    scale = balanced * (_REFERENCE_PARTICIPANTS / (4 * mechanism.dim)) ** _RADIUS_EXPONENT
+    scale = balanced * (REFERENCE_PARTICIPANTS / (4 * mechanism.dim)) ** _RADIUS_EXPONENT
     return RadiusRule(maximum, scale, _RADIUS_EXPONENT)

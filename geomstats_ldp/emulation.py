@@ -5,17 +5,21 @@ Data may be larger than memory: they are read, checked, clipped and answered blo
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
-from geomstats_ldp.losses import loss_from_spec
-from geomstats_ldp.losses.rows import check_rows, clip_rows, count_clipped
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import check_data, clip_data, count_clipped
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
+from geomstats_ldp.schedules import Schedule
 from geomstats_ldp.server.recursion import (
+    Scratch,
     check_finite,
     close_round,
     close_single,
@@ -24,30 +28,45 @@ from geomstats_ldp.server.recursion import (
 )
 
 #: Participants whose variates are drawn at once; results do not depend on it.
-_BLOCK = 2**14
+BLOCK = 2**14
 
 
-def emulate_rounds(
-    geometry,
-    loss,
-    mechanism,
-    region,
-    schedule,
-    state,
-    server,
-    participant,
-    answers,
-    data,
-    variates,
-    messages,
-):
-    """Let a block of participants answer in row order.
+class Crowd(NamedTuple):
+    """What the emulated participants and the server of a run share, and their buffers.
+
+    Attributes
+    ----------
+    geometry : Geometry or its twin
+    loss : Loss or its twin
+    mechanism : Mechanism or its twin
+    region : GeodesicBall, LogBox or SpectralBand
+        Working region.
+    schedule : Schedule
+    server : Scratch
+    participant : tuple
+        See `participant_scratch`.
+    answers : array, shape [2 * pairs_per_round, *point_shape]
+        Messages of the round in progress.
+    """
+
+    geometry: Any
+    loss: Any
+    mechanism: Any
+    region: Any
+    schedule: Schedule
+    server: Scratch
+    participant: tuple
+    answers: np.ndarray
+
+
+def emulate_rounds(crowd, state, data, variates, messages):
+    """Let a block of participants answer in row order; runs in both engines.
 
     Rows past the last full round form a smaller round, and an odd last row one ordinary update.
-    Runs in both engines; `server`, `participant` and `answers`, shape
-    [2 * pairs_per_round, *point_shape], are scratch. The answers are copied to `messages`, unless
-    that is empty.
+    The answers are copied to `messages`, unless that is empty.
     """
+    geometry, region, schedule = crowd.geometry, crowd.region, crowd.schedule
+    server, answers = crowd.server, crowd.answers
     start = 0
     while start < data.shape[0]:
         n_pairs = min(answers.shape[0], data.shape[0] - start) // 2
@@ -57,12 +76,12 @@ def emulate_rounds(
         for i in range(n_answers):
             respond_into(
                 geometry,
-                loss,
-                mechanism,
+                crowd.loss,
+                crowd.mechanism,
                 server.queries[i] if n_pairs > 0 else state.iterate,
                 data[start + i],
                 variates[start + i],
-                participant,
+                crowd.participant,
                 answers[i],
             )
         if messages.shape[0] > 0:
@@ -116,7 +135,7 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
     data = np.asanyarray(data)
     _check_plan(server, len(data))
     run = _Run(server, convert)
-    blocks = [data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK)]
+    blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
     for block in blocks:
         run.check(block)
     converted = map(run.converted, blocks)
@@ -154,19 +173,28 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     return run.answer(_within_plan(server, checked), make_streams(random_state), progress)
 
 
-class _Run:
-    """One pass over data, on a copy of the state that the server adopts at the end."""
+class DataReader:
+    """Rows of data on their way to the participants: converted, checked and clipped.
+
+    Parameters
+    ----------
+    server : Server or RoundServer
+    convert : callable, optional
+        See `emulate`.
+
+    Attributes
+    ----------
+    n_clipped : int
+        Rows that were moved to the public bounds so far.
+    """
 
     def __init__(self, server, convert=None):
-        self._server, self._convert = server, convert
-        self._geometry = server.protocol.geometry
-        self._loss = loss_from_spec(server.protocol.loss_spec)
-        self._state = copy_state(server.state)
-        self._n_clipped = self._n_checked = 0
-        self._compute, self._parts = _engine_parts(server, self._loss, self._state)
-        self._twin = server.engine.twin
+        self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
+        self._convert, self._twin = convert, server.engine.twin
+        self.n_clipped = self._n_checked = 0
 
     def converted(self, rows):
+        """Rows in the coordinates of the protocol."""
         return rows if self._convert is None else self._convert(rows)
 
     def check(self, rows):
@@ -174,12 +202,28 @@ class _Run:
         start = self._n_checked
         self._n_checked += len(rows)
         try:
-            return check_rows(self._loss, self._geometry, self.converted(rows), self._twin)
+            return check_data(self.loss, self.geometry, self.converted(rows), self._twin)
         except ValueError as error:
             if start == 0:
                 raise
             # Where in the block was said already.
             raise type(error)(f"{error}, counted from row {start}") from error
+
+    def clipped(self, rows):
+        """Converted rows inside the public bounds."""
+        given = np.asarray(rows, dtype=float)
+        rows = clip_data(self.loss, self.geometry, given, self._twin)
+        self.n_clipped += count_clipped(self.loss, given, rows)
+        return rows
+
+
+class _Run(DataReader):
+    """One pass over data, on a copy of the state that the server adopts at the end."""
+
+    def __init__(self, server, convert=None):
+        super().__init__(server, convert)
+        self._server, self._state = server, copy_state(server.state)
+        self._compute, self._crowd = _make_crowd(server, self.loss)
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, let the server adopt the outcome, and count clipped rows."""
@@ -192,21 +236,19 @@ class _Run:
         _check_plan(self._server, n_rows)
         check_finite(self._state)
         self._server.adopt(self._state, kept)
-        return self._n_clipped
+        return self.n_clipped
 
     def _answer_rounds(self, rows, streams):
-        given = np.asarray(rows, dtype=float)
-        rows = clip_rows(self._loss, self._geometry, given, self._twin)
-        self._n_clipped += count_clipped(self._loss, given, rows)
+        rows = self.clipped(rows)
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
-        messages = np.empty((len(rows) * self._server.keeps_messages, *self._geometry.shape))
-        self._compute(*self._parts, rows, variates, messages)
+        messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
+        self._compute(self._crowd, self._state, rows, variates, messages)
         return messages
 
 
 def _whole_rounds(blocks, full):
     """Cut rows anew, into pieces of whole rounds; the last piece takes what is left."""
-    block = max(_BLOCK - _BLOCK % full, full)
+    block = max(BLOCK - BLOCK % full, full)
     waiting, n_waiting = [], 0
     for rows in blocks:
         while n_waiting + len(rows) >= block:
@@ -245,23 +287,18 @@ def _check_plan(server, n_rows):
         )
 
 
-def _engine_parts(server, loss, state):
-    protocol = server.protocol
-    mechanism = protocol.mechanism
-    scratch = (server.scratch, participant_scratch(protocol.geometry))
-    answers = np.empty((2 * protocol.pairs_per_round, *protocol.geometry.shape))
-    run, geometry = emulate_rounds, protocol.geometry
-    twins = loss.twin(), mechanism.twin()
+def _make_crowd(server, loss):
+    """Compiled or interpreted `emulate_rounds`, and its `Crowd`."""
+    protocol, geometry = server.protocol, server.protocol.geometry
+    run, parts = emulate_rounds, (geometry, loss, protocol.mechanism)
+    twins = loss.twin(), protocol.mechanism.twin()
     if server.engine.name == "compiled" and None not in twins:
-        run, geometry = _compiled_emulate_rounds, server.engine.geometry
-        loss, mechanism = twins
-    return run, (
-        geometry,
-        loss,
-        mechanism,
+        run, parts = _compiled_emulate_rounds, (server.engine.geometry, *twins)
+    return run, Crowd(
+        *parts,
         protocol.working_region,
         protocol.schedule,
-        state,
-        *scratch,
-        answers,
+        server.scratch,
+        participant_scratch(geometry),
+        np.empty((2 * protocol.pairs_per_round, *geometry.shape)),
     )

@@ -15,7 +15,8 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
 )
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.losses import loss_from_spec, score_coords
+from geomstats_ldp.losses import loss_of, score_coords
+from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import check_epsilon, make_streams, release_into
 from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.limits import check_limits
@@ -85,7 +86,7 @@ class Participant:
                 "was published, or the largest epsilon that the participant allows"
             )
         self._check_spending(fingerprint, max_epsilon)
-        self._loss = loss_from_spec(protocol.loss_spec)
+        self._loss = loss_of(protocol)
         self._scratch = participant_scratch(protocol.geometry)
 
     def _check_spending(self, fingerprint, max_epsilon):
@@ -202,7 +203,7 @@ class Participant:
                 warnings.simplefilter("ignore")
                 checked = self._loss.check_data(geometry, datum)
                 if checked.shape == self._loss.data_shape(geometry):
-                    clipped = self._loss.clip(geometry, checked)
+                    clipped = clip_data(self._loss, geometry, checked[None])[0]
                     score_coords(self._loss, geometry, point, clipped, vector, score)
                     if np.isfinite(score).all():
                         return score.copy()

@@ -1,4 +1,4 @@
-"""Classes known by name, so that a record can name them: a record never holds code."""
+"""Things known by name, so that a record can name them: a record never holds code."""
 
 from __future__ import annotations
 
@@ -7,13 +7,75 @@ import inspect
 from geomstats_ldp.exceptions import ProtocolError
 
 
-def register_class(known, cls, base):
-    """Add a concrete subclass of `base` to the dictionary `known`, under its ``name``.
+class Registry(dict):
+    """Spaces, losses, mechanisms or transforms by name.
 
     Parameters
     ----------
-    known : dict
-        From names to classes; changed in place.
+    kind : str
+        What is registered, such as "loss"; ``register_loss`` is then the function that does it.
+    facts : callable
+        What two things of one name must share: of a thing, a value to compare and to print.
+    things : dict, optional
+    """
+
+    def __init__(self, kind, facts, things=()):
+        super().__init__(things)
+        self._kind, self._facts = kind, facts
+
+    def add(self, name, thing):
+        """Make a thing known; one that is known already takes the place of its former self.
+
+        Parameters
+        ----------
+        name : str
+        thing : object
+
+        Returns
+        -------
+        thing : object
+
+        Raises
+        ------
+        ProtocolError
+            If the name is no string, is empty, or is taken by a thing with other facts.
+        """
+        if not (isinstance(name, str) and name):
+            raise ProtocolError(f"name must be a string that is not empty; got {name!r}")
+        taken, new = self._facts(self.get(name, thing)), self._facts(thing)
+        if taken != new:
+            raise ProtocolError(
+                f"name {name!r} is taken by {taken}; give another name to the {self._kind} {new}"
+            )
+        self[name] = thing
+        return thing
+
+    def find(self, name):
+        """Return what a name stands for.
+
+        Raises
+        ------
+        ProtocolError
+            If nothing of that name is registered in this process.
+        """
+        if not (isinstance(name, str) and name in self):
+            raise ProtocolError(
+                f"{self._kind} must be one of {sorted(self)}; got {name!r}. One of your own has "
+                f"to be registered, with register_{self._kind}, in every process that rebuilds "
+                "its protocol"
+            )
+        return self[name]
+
+
+def add_class(registry, cls, base):
+    """Add a concrete subclass of `base` to a registry, under its ``name``.
+
+    The same class defined again, as when a notebook cell is run twice, takes the place of its
+    former self.
+
+    Parameters
+    ----------
+    registry : Registry
     cls : type
     base : type
 
@@ -26,8 +88,7 @@ def register_class(known, cls, base):
     ------
     ProtocolError
         If the class is not a concrete subclass of `base`, has no name of its own, or its name is
-        taken by another class. The same class defined again, as when a notebook cell is run twice,
-        takes the place of its former self.
+        taken by another class.
     """
     kind = base.__name__
     if not (inspect.isclass(cls) and issubclass(cls, base)):
@@ -40,15 +101,9 @@ def register_class(known, cls, base):
         raise ProtocolError(
             f"{cls.__qualname__}.name must be a string that is not empty; got {name!r}"
         )
-    taken = known.get(name)
-    if taken is not None and _place(taken) != _place(cls):
-        raise ProtocolError(
-            f"name {name!r} is taken by {'.'.join(_place(taken))}; give "
-            f"{'.'.join(_place(cls))} another name"
-        )
-    known[name] = cls
-    return cls
+    return registry.add(name, cls)
 
 
-def _place(cls):
-    return cls.__module__, cls.__qualname__
+def place_of(cls):
+    """Module and name of a class, its facts in a registry of classes."""
+    return f"{cls.__module__}.{cls.__qualname__}"

@@ -56,6 +56,11 @@ def query_radius(schedule, pair):
     )
 
 
+def round_radius(rule, number):
+    """Query radius of a round, counted from zero, by a `RadiusRule` whose cycles are the rounds."""
+    return min(rule.maximum, rule.scale * (number + 1.0) ** -rule.exponent)
+
+
 @register_jitable(forceinline=True)
 def gain(schedule, n_answers, n_participants):
     """Gain of an update made from `n_answers` messages, the last from participant `n_participants`.

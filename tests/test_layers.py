@@ -69,10 +69,10 @@ def under(*packages):
     )
 
 
-SEES_DATA = ("losses", "participant", "emulation", "estimators")
+SEES_DATA = ("losses", "participant", "emulation", "emulation_in_rounds", "estimators")
 
 
-@pytest.mark.parametrize("module", under("server", "protocol", "inference"))
+@pytest.mark.parametrize("module", under("server", "protocol", "inference", "score_regression"))
 def test_what_handles_messages_never_reaches_data(module):
     assert not reach(module) & set(under(*SEES_DATA, "datasets"))
 

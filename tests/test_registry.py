@@ -12,7 +12,7 @@ from geomstats.geometry.euclidean import Euclidean
 import geomstats_ldp
 from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator, Protocol
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses import LOSSES, FrechetLoss, Loss, loss_from_spec, register_loss
+from geomstats_ldp.losses import LOSSES, FrechetLoss, Loss, loss_from_spec, loss_of, register_loss
 from geomstats_ldp.mechanisms import (
     MECHANISMS,
     L2Ball,
@@ -81,7 +81,7 @@ def test_a_registered_loss_runs_and_is_rebuilt_from_json(registered):
     mean = PrivateMEstimator(Euclidean(1), loss, epsilon=4.0, random_state=0).fit(X)
     copy = Protocol.from_json(mean.protocol_.to_json())
     assert copy == mean.protocol_
-    assert type(loss_from_spec(copy.loss)) is MeanLoss
+    assert type(loss_of(copy)) is MeanLoss
     own = PrivateFrechetMean(epsilon=4.0, random_state=0).fit(X)
     np.testing.assert_array_equal(mean.estimate_, own.estimate_)
 

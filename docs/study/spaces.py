@@ -21,7 +21,7 @@ from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 
 from geomstats_ldp import PrivateFrechetMean, replicate
 from geomstats_ldp.exceptions import LDPWarning
-from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses import loss_of
 from geomstats_ldp.replication.study.designs import FiniteLaw
 from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 
@@ -88,7 +88,7 @@ def oracle_semi_axis(name, setting, n):
     """Longest semi-axis with the population matrices."""
     protocol = make_mean(name, setting).set_params(n_participants=n).start().protocol_
     target, law = make_law(protocol.geometry)
-    loss = loss_from_spec(protocol.loss_spec)
+    loss = loss_of(protocol)
     design = SimpleNamespace(geometry=protocol.geometry, target=target, law=law, loss=loss)
     return oracle_semi_axes(design, protocol.mechanism, n)[0]
 

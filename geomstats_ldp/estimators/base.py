@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from geomstats_ldp.defaults import (
+    REFERENCE_PARTICIPANTS,
     default_gain,
     default_radius,
     largest_radius,
@@ -21,8 +22,9 @@ from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.inference.sandwich import steady_guard_strength
 from geomstats_ldp.mechanisms import make_mechanism
-from geomstats_ldp.protocol import InferenceRule, make_protocol
+from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
 from geomstats_ldp.protocol.checks import check_count, check_preconditioner
+from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
 
 
 class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
@@ -48,6 +50,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         initial_point,
         region_radius,
         n_participants,
+        n_rounds,
         tuning,
         verbose,
         random_state,
@@ -58,6 +61,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         self.initial_point = initial_point
         self.region_radius = region_radius
         self.n_participants = n_participants
+        self.n_rounds = n_rounds
         self.tuning = tuning
         self.verbose = verbose
         self.random_state = random_state
@@ -106,6 +110,10 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         loss.check_space(geometry)
         planned = self.n_participants if self.n_participants is not None else n_participants
         length = bending_length(geometry, region, loss)
+        if self.n_rounds is not None and planned is None:
+            planned = (
+                REFERENCE_PARTICIPANTS  # rounds have a radius of their own, not a shrinking one
+            )
         radius = tuning.radius or self._default_radius(geometry, region, loss, length, planned)
         query_region = region_of_queries(geometry, region, radius.maximum)
         self._check_query_region(query_region)
@@ -114,17 +122,20 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         inference = complete_rule(
             tuning.inference, loss.target_hessian(geometry, region), geometry.dim
         )
-        gain = tuning.gain or default_gain(
-            mechanism,
-            loss.hessian_bound(geometry, query_region),
-            length,
-            region.radius,
-            preconditioner,
-            planned,
-            tuning.pairs_per_round,
-            hessian=prior_scale(tuning.inference, preconditioner)
-            or loss.typical_hessian(geometry, region),
-        )
+        rounds = self._make_rounds(n_participants, geometry.dim, loss, length)
+        gain = None
+        if rounds is None:
+            gain = tuning.gain or default_gain(
+                mechanism,
+                loss.hessian_bound(geometry, query_region),
+                length,
+                region.radius,
+                preconditioner,
+                planned,
+                tuning.pairs_per_round,
+                hessian=prior_scale(tuning.inference, preconditioner)
+                or loss.typical_hessian(geometry, region),
+            )
         return make_protocol(
             geometry.space,
             loss,
@@ -139,7 +150,19 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             preconditioner=preconditioner,
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
+            rounds=rounds,
         )
+
+    def _make_rounds(self, n_participants, dim, loss, length):
+        """Plan of the rounds, None for pairs."""
+        if self.n_rounds is None:
+            return None
+        n_rounds, n_points, sizes = check_n_rounds(self.n_rounds), 2 * dim, None
+        if n_participants is not None:
+            # Two answers a query point tell a score from its noise.
+            sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
+            n_rounds, n_points = len(sizes), min(n_points, *sizes)
+        return RoundPlan(n_rounds, sizes, n_points, loss.moment, length)
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""

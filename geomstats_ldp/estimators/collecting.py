@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import warnings
 from abc import abstractmethod
 
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
+from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.tuning import check_tuning
 from geomstats_ldp.exceptions import (
@@ -18,12 +20,16 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
     StaleMessageError,
 )
-from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.checks import check_count
-from geomstats_ldp.server import Server
+from geomstats_ldp.server import load_server, make_server
 from geomstats_ldp.wording import shape_text
+
+#: Held while a collection is opened on demand: threads that come together open one.
+_STARTING = threading.RLock()
 
 
 class Collecting:
@@ -68,7 +74,8 @@ class Collecting:
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
-        n_clipped = emulate(server, data, self.random_state, self.verbose, self._to_internal)
+        run = emulate if server.protocol.rounds is None else emulate_in_rounds
+        n_clipped = run(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, n_clipped)
 
@@ -106,7 +113,8 @@ class Collecting:
         width = self._check_rows(first).shape[1]
         server = self._new_server(self._make_protocol(width, planned))
         rows = self._counted(itertools.chain([first], blocks), planned)
-        n_clipped = emulate_blocks(server, rows, self.random_state, self.verbose, self._to_internal)
+        run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
+        n_clipped = run(server, rows, self.random_state, self.verbose, self._to_internal)
         self._forget_names()
         return self._adopt_fitted(server, n_clipped)
 
@@ -125,8 +133,8 @@ class Collecting:
 
     def _adopt_fitted(self, server, n_clipped):
         self._adopt(server, planned_by_fit=True)
-        notices.warn_if_few(self.n_participants_, 2 * len(self.protocol_.directions), stacklevel=4)
-        loss = loss_from_spec(self.protocol_.loss_spec)
+        notices.warn_if_few(self.server_, stacklevel=4)
+        loss = loss_of(self.protocol_)
         notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
         return self
@@ -140,9 +148,9 @@ class Collecting:
         ----------
         messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
             Message objects answer the open `queries` and are checked strictly. A transcript must
-            be of this very protocol. Row i of a plain array answers the i-th query from here on,
-            that is, it replays a run; rows are projected to the tangent space of their query and
-            trusted otherwise.
+            be of this very protocol. Row i of a plain array is taken for the message that answers
+            the i-th query from here on, projected to the tangent space there. Data go into `fit`,
+            which randomises them: here nothing protects them, and a warning is all there is.
             After `fit` an array continues past the rows `fit` planned for; a plan that was made
             beforehand, with `n_participants`, is kept.
         y : None
@@ -156,6 +164,11 @@ class Collecting:
         ------
         MessageError
             If a message is refused. The state is what it was before the call.
+
+        Warns
+        -----
+        RawDataWarning
+            If the rows of an array cannot be messages.
         """
         if isinstance(messages, Message) or _is_message_list(messages):
             self._require_started()
@@ -208,7 +221,7 @@ class Collecting:
                 "a transcript starts with the first participant; "
                 f"{server.n_received} participants have answered already"
             )
-        server.replay(transcript.messages)
+        server.replay(transcript.messages, strict=True)
         if not started:
             self._adopt(server)
 
@@ -237,16 +250,52 @@ class Collecting:
         self._forget_names()
         return self
 
-    def queries(self):
+    def queries(self, n=None):
         """Open queries, one for each participant of the current round not heard from yet.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many to deal, of a collection in rounds: more than there are answers to wait for,
+            where people drop out. Default as many as are waited for.
 
         Returns
         -------
         queries : list of Query
-            Empty when all planned participants have answered.
+            Empty when all planned participants have answered, or all rounds are closed.
         """
         self._require_started()
-        return self.server_.queries()
+        if n is None:
+            return self.server_.queries()
+        self._require_rounds("queries(n)")
+        return self.server_.queries(n)
+
+    def close_round(self):
+        """Close the open round of a collection in rounds, on a deadline for instance.
+
+        The next round asks around the estimate of this moment. Answers that come later are taken
+        all the same.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        NotReadyError
+            If all rounds are closed, or too few have answered in this one.
+        ProtocolError
+            If the collection asks pairs.
+        """
+        self._require_started()
+        self._require_rounds("close_round()")
+        self.server_.close_round()
+        self._refresh()
+        return self
+
+    def _require_rounds(self, what):
+        if self.protocol_.rounds is None:
+            raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
     def participant(self):
         """Client code for one participant's own device, who answers once; it pickles.
@@ -293,7 +342,7 @@ class Collecting:
         ProtocolError
             If the file holds a collection for another loss.
         """
-        server = Server.load(path)
+        server = load_server(path)
         self._check_model(server.protocol)
         self._adopt(server)
         self._forget_names()
@@ -332,7 +381,13 @@ class Collecting:
     def _new_server(self, protocol):
         tuning = check_tuning(self.tuning)
         engine = _engine_for(tuning.engine, protocol)
-        return Server(protocol, engine, keep_messages=tuning.keep_transcript)
+        return make_server(protocol, engine, keep_messages=tuning.keep_transcript)
+
+    def _mean_loss(self, rows):
+        """Mean loss at the estimate of rows that are clipped as participants clip them."""
+        geometry, loss = self.protocol_.geometry, loss_of(self.protocol_)
+        rows = clip_data(loss, geometry, loss.check_data(geometry, rows))
+        return float(np.mean(loss.value(geometry, self.server_.state.average, rows)))
 
     def _check_model(self, protocol):
         name = protocol.loss_spec["name"]
@@ -344,7 +399,9 @@ class Collecting:
 
     def _require_started(self):
         if not hasattr(self, "server_"):
-            self.start()
+            with _STARTING:
+                if not hasattr(self, "server_"):
+                    self.start()
 
     def _forget_names(self):
         """Feature names belong to data, and none have been seen."""
@@ -364,8 +421,13 @@ class Collecting:
         """Second dimension of the data of the current protocol."""
         return self.protocol_.geometry.shape[0]
 
+    @property
+    def estimate_(self):
+        """The estimate, from the messages received so far."""
+        check_is_fitted(self, "server_")
+        return self._from_internal(self.server_.estimate())
+
     def _refresh(self):
-        self.estimate_ = self._from_internal(self.server_.state.average.copy())
         self.n_participants_ = self.server_.n_participants
 
     def _from_internal(self, points):
@@ -375,7 +437,7 @@ class Collecting:
 
 def _engine_for(engine, protocol):
     """The engine asked for; "auto" compiles where the loss has closed forms as well."""
-    if engine == "geomstats" or loss_from_spec(protocol.loss_spec).twin() is not None:
+    if engine == "geomstats" or loss_of(protocol).twin() is not None:
         return engine
     if engine == "compiled":
         raise ProtocolError(

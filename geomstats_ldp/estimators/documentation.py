@@ -18,6 +18,10 @@ n_participants : int, optional
     Planned number of participants: it sets the query radius and the gain, and with an odd number
     the last participant gives an ordinary update. `fit` plans for the rows it is given, and uses
     this number, if there is one, for radius and gain only.
+n_rounds : int, optional
+    Number of rounds in which all participants are asked, 5 to 10 in a real collection: many answer
+    the same few questions at a time, in any order. Default None asks symmetric pairs, one pair
+    after the other, in half as many rounds as there are participants.
 tuning : Tuning, optional
     Settings in place of the defaults, which need no tuning: the working region, the rules of the
     recursion and of the inference, the engine, and whether messages are kept.

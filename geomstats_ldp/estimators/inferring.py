@@ -7,7 +7,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.exceptions import NotReadyError
-from geomstats_ldp.inference import WaldRegion, estimate_sandwich, smooth_functional
+from geomstats_ldp.inference import (
+    WaldRegion,
+    estimate_round_sandwich,
+    estimate_sandwich,
+    smooth_functional,
+)
 from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
 
@@ -76,7 +81,7 @@ class Inferring:
         return smooth_functional(
             h,
             self.protocol_.geometry,
-            self.server_.state.average,
+            self.server_.estimate(),
             covariance,
             coordinates=self._coordinates(),
             jacobian=jacobian,
@@ -87,7 +92,7 @@ class Inferring:
         sandwich = self._sandwich()
         region = WaldRegion(
             self.protocol_.geometry,
-            self.server_.state.average,
+            self.server_.estimate(),
             sandwich.covariance,
             level,
             self.protocol_.working_region,
@@ -103,6 +108,8 @@ class Inferring:
 
     def _sandwich(self):
         check_is_fitted(self, "server_")
+        if self.protocol_.rounds is not None:
+            return estimate_round_sandwich(self.server_.fit(), self.protocol_)
         return estimate_sandwich(self.server_.state, self.protocol_)
 
     @property
@@ -124,20 +131,8 @@ class Inferring:
     def diagnostics_(self):
         """How the run went: counts, safeguards, and the regression once there is one."""
         check_is_fitted(self, "server_")
-        server, counts = self.server_, self.server_.state.counts
-        n_directions = len(self.protocol_.directions)
-        report = {
-            "engine": server.engine.name,
-            "n_participants": server.n_participants,
-            "n_pending": len(server.pending),
-            "n_pairs": server.n_pairs,
-            "n_regression_pairs": int(
-                window(server.state.sums, server.n_pairs, n_directions).n_pairs
-            ),
-            "n_capped_updates": int(counts[N_CAPPED]),
-            "n_projected_updates": int(counts[N_PROJECTED]),
-            "last_safeguard": int(counts[LAST_SAFEGUARD]),
-        }
+        rounds = self.protocol_.rounds is not None
+        report = _round_report(self.server_) if rounds else _pair_report(self.server_)
         try:
             sandwich = self._sandwich()
         except NotReadyError:
@@ -149,3 +144,29 @@ class Inferring:
             "hessian_bound_active": sandwich.hessian_bound_active,
             "guard": sandwich.guard,
         }
+
+
+def _pair_report(server):
+    """Counts of a collection in pairs."""
+    counts, n_directions = server.state.counts, len(server.protocol.directions)
+    return {
+        "engine": server.engine.name,
+        "n_participants": server.n_participants,
+        "n_pending": len(server.pending),
+        "n_pairs": server.n_pairs,
+        "n_regression_pairs": int(window(server.state.sums, server.n_pairs, n_directions).n_pairs),
+        "n_capped_updates": int(counts[N_CAPPED]),
+        "n_projected_updates": int(counts[N_PROJECTED]),
+        "last_safeguard": int(counts[LAST_SAFEGUARD]),
+    }
+
+
+def _round_report(server):
+    """Counts of a collection in rounds."""
+    return {
+        "engine": server.engine.name,
+        "n_participants": server.n_participants,
+        "n_rounds_closed": server.n_closed,
+        "answers_by_round": server.state.counts.sum(axis=1).tolist(),
+        "is_complete": server.is_complete,
+    }

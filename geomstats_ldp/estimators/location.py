@@ -9,7 +9,7 @@ from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import UserCoordinates, origin_of
-from geomstats_ldp.losses import check_registered, loss_from_spec
+from geomstats_ldp.losses import check_registered
 
 
 class LocationEstimator(BasePrivateEstimator):
@@ -82,10 +82,7 @@ class LocationEstimator(BasePrivateEstimator):
         score : float
         """
         check_is_fitted(self, "server_")
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
-        rows = loss.check_data(geometry, self._to_internal(self._check_rows(X, reset=False)))
-        point = self.server_.state.average
-        return float(-np.mean(loss.value(geometry, point, loss.clip(geometry, rows))))
+        return -self._mean_loss(self._to_internal(self._check_rows(X, reset=False)))
 
 
 @shared_docstring
@@ -141,6 +138,7 @@ class PrivateMEstimator(LocationEstimator):
         initial_point=None,
         region_radius=1.0,
         n_participants=None,
+        n_rounds=None,
         tuning=None,
         verbose=False,
         random_state=None,
@@ -152,6 +150,7 @@ class PrivateMEstimator(LocationEstimator):
             initial_point=initial_point,
             region_radius=region_radius,
             n_participants=n_participants,
+            n_rounds=n_rounds,
             tuning=tuning,
             verbose=verbose,
             random_state=random_state,

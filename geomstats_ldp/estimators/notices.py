@@ -25,12 +25,17 @@ _LATE = 0.9
 _MANY_CLIPPED = 0.25
 
 
-def warn_if_few(n_participants, cycle, stacklevel):
-    """Too few participants for one cycle of query directions."""
-    if n_participants < cycle:
+def warn_if_few(server, stacklevel):
+    """Too few participants for a confidence region."""
+    n_participants, cycle = server.n_participants, 2 * len(server.protocol.directions)
+    if server.protocol.rounds is not None:
+        is_few, reason = server.fit() is None, "are too few to tell a score from its noise"
+    else:
+        is_few = n_participants < cycle
+        reason = f"do not fill one cycle of {cycle} query directions"
+    if is_few:
         warnings.warn(
-            f"{n_participants} participants do not fill one cycle of {cycle} query directions; "
-            "no confidence region can be given",
+            f"{n_participants} participants {reason}; no confidence region can be given",
             FewParticipantsWarning,
             stacklevel=stacklevel,
         )
@@ -51,16 +56,26 @@ def warn_if_clipped(n_clipped, n_participants, loss, stacklevel):
 
 def warn_if_cut(server, stacklevel):
     """The step cap or the projection still acted late in the run."""
-    last = int(server.state.counts[LAST_SAFEGUARD])
-    if last > _LATE * server.n_participants:
+    when = _late_safeguard(server)
+    if when is not None:
         warnings.warn(
-            f"the step cap or the projection still acted at participant {last} of "
-            f"{server.n_participants}: the target may lie outside the working region or close to "
-            "its edge. An initial_point nearer to it, a larger region_radius or a larger epsilon "
-            "would help",
+            f"the step cap or the projection still acted {when}: the target may lie outside the "
+            "working region or close to its edge. An initial_point nearer to it, a larger "
+            "region_radius or a larger epsilon would help",
             SafeguardWarning,
             stacklevel=stacklevel,
         )
+
+
+def _late_safeguard(server):
+    """When a safeguard acted last, if that was late."""
+    if server.protocol.rounds is not None:
+        fit = server.fit()
+        return "in the last step" if fit is not None and fit.is_cut else None
+    last = int(server.state.counts[LAST_SAFEGUARD])
+    if last > _LATE * server.n_participants:
+        return f"at participant {last} of {server.n_participants}"
+    return None
 
 
 def warn_about_region(sandwich, region, stacklevel):

@@ -12,7 +12,7 @@ from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import sphere_of_width, unit_vector
-from geomstats_ldp.losses import PCALoss, loss_from_spec
+from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.protocol.checks import check_preconditioner
 
 
@@ -74,6 +74,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         initial_point=None,
         region_radius=1.0,
         n_participants=None,
+        n_rounds=None,
         tuning=None,
         verbose=False,
         random_state=None,
@@ -85,6 +86,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
             initial_point=initial_point,
             region_radius=region_radius,
             n_participants=n_participants,
+            n_rounds=n_rounds,
             tuning=tuning,
             verbose=verbose,
             random_state=random_state,
@@ -168,5 +170,4 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
-        return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))
+        return -self._mean_loss(X)

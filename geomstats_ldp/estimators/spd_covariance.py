@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.geometry.spaces import space_from_spec
-from geomstats_ldp.losses import SPDLikelihoodLoss, loss_from_spec
+from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.losses.base import positive_number
 
 #: Share of Gaussian rows that the default initial point expects to be within the bound.
@@ -64,7 +64,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     -----
     The Hessian at the target is half the identity whatever the law of the data, if the target
     lies in the working region. By default this is used as the prior, with a standard deviation of
-    0.1 an entry; what `tuning.inference` states of the Hessian takes its place.
+    0.1 an entry; what ``tuning.inference`` states of the Hessian takes its place.
 
     Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
     them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what
@@ -98,6 +98,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         initial_point=None,
         region_radius=1.5,
         n_participants=None,
+        n_rounds=None,
         tuning=None,
         verbose=False,
         random_state=None,
@@ -109,6 +110,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
             initial_point=initial_point,
             region_radius=region_radius,
             n_participants=n_participants,
+            n_rounds=n_rounds,
             tuning=tuning,
             verbose=verbose,
             random_state=random_state,
@@ -201,5 +203,4 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         """
         check_is_fitted(self, "server_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        geometry, loss = self.protocol_.geometry, loss_from_spec(self.protocol_.loss_spec)
-        return float(-np.mean(loss.value(geometry, self.estimate_, loss.clip(geometry, X))))
+        return -self._mean_loss(X)

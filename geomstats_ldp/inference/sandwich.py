@@ -13,11 +13,18 @@ from scipy.linalg import solve_continuous_lyapunov
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.schedules import gain
+from geomstats_ldp.score_regression import ScoreFit
+from geomstats_ldp.score_regression.shrinkage import (
+    clip_eigenvalues,
+    covariance_floor,
+    deviatoric_size,
+    guard_strength,
+    hessian_floor,
+    shrink_deviatoric,
+    spherical_part,
+)
 from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS
 from geomstats_ldp.server.regression import window
-
-#: Smallest eigenvalues, relative to the public bounds, that keep the matrices invertible.
-_TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +61,7 @@ class SandwichEstimate:
 
     Attributes
     ----------
-    regression : PairRegression
+    regression : PairRegression or ScoreFit
         Before any eigenvalue is changed.
     hessian, score_covariance : array, shape [dim, dim]
         With eigenvalues projected onto the public bounds.
@@ -69,7 +76,7 @@ class SandwichEstimate:
         Factor by which the finite-sample guard enlarged the covariance.
     """
 
-    regression: PairRegression
+    regression: PairRegression | ScoreFit
     hessian: np.ndarray
     score_covariance: np.ndarray
     covariance: np.ndarray
@@ -143,11 +150,6 @@ def estimate_hessian(regression, rule):
     return shrink_hessian(regression, rule.hessian_range)
 
 
-def spherical_part(matrix):
-    """Return tr(H)/d times the identity."""
-    return np.trace(matrix) / len(matrix) * np.eye(len(matrix))
-
-
 def shrink_hessian(regression, hessian_range=None):
     r"""Shrink the deviatoric part of the regression Hessian by the noise it carries.
 
@@ -172,51 +174,10 @@ def shrink_hessian(regression, hessian_range=None):
     kept : float
         The factor rho; one where there is nothing to shrink.
     """
-    hessian = regression.hessian
-    dim = len(hessian)
-    spherical = spherical_part(hessian)
-    deviatoric = hessian - spherical
-    size = float(np.sum(deviatoric**2))
+    dim = len(regression.hessian)
     variance = np.trace(regression.score_covariance) / (2 * dim)
     noise = (dim * (dim + 1) / 2 - 1) * variance / (np.trace(regression.gram) / dim)
-    kept = max(0.0, 1.0 - noise / size) if size > 0 else 1.0
-    if hessian_range is not None and noise > 0:
-        signal = deviatoric_size(dim, hessian_range)
-        kept = min(kept, signal / (signal + noise))
-    return spherical + kept * deviatoric, kept
-
-
-def deviatoric_size(dim, hessian_range):
-    """Squared norm of a deviatoric part to reckon with when the eigenvalues have a public range.
-
-    With one eigenvalue at one end of a range of width w and the others at the other end, as for
-    data along a geodesic, it is (1 - 1/d) w^2; with eigenvalues spread evenly (d - 1) w^2 / 12 on
-    average. The larger of the two.
-    """
-    low, high = hessian_range
-    return (dim - 1) * (high - low) ** 2 / min(dim, 12)
-
-
-def clip_eigenvalues(matrix, low, high=np.inf):
-    """Put the eigenvalues of a symmetric matrix into [low, high]."""
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return (vectors * np.clip(values, low, high)) @ vectors.T
-
-
-def hessian_floor(eigenvalues, rule, hessian_bound, n_participants):
-    """Vanishing eigenvalue floor of section S.3."""
-    scale = max(rule.hessian_unit, float(np.mean(np.abs(eigenvalues))))
-    floor = rule.hessian_floor * scale * n_participants**-0.25
-    return min(hessian_bound / 2, max(floor, _TINY * hessian_bound))
-
-
-def covariance_floor(eigenvalues, rule, mechanism, n_participants):
-    """Known noise variance or, without noise, the vanishing floor of section S.3."""
-    if mechanism.noise_variance_floor > 0:
-        return mechanism.noise_variance_floor
-    scale = max(rule.covariance_unit, float(np.mean(np.abs(eigenvalues))))
-    floor = rule.covariance_floor * scale * n_participants ** (-1 / 3)
-    return max(floor, _TINY * mechanism.bound**2)
+    return shrink_deviatoric(regression.hessian, noise, hessian_range)
 
 
 def hessian_error(regression, kept, score_covariance, rule):
@@ -250,15 +211,6 @@ def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
     relative = error / max(float(np.linalg.norm(hessian)), floor)
     strength = guard_strength(dim) if rule.guard is None else rule.guard
     return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
-
-
-def guard_strength(dim):
-    """Strength a of the guard by dimension.
-
-    Matching the mean of the statistic asks for (d + 1) / (2 d), which tends to 1/2; its quantiles
-    ask for more, the less the more coordinates there are to average over.
-    """
-    return min(2.5, 0.5 + 6.0 / dim)
 
 
 def steady_guard_strength(dim):

@@ -8,20 +8,19 @@ from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
-from geomstats_ldp.registry import register_class
+from geomstats_ldp.registry import Registry, add_class, place_of
+
+_OWN = (
+    VonMisesFisherLoss,
+    PCALoss,
+    FrechetLoss,
+    PseudoHuberLoss,
+    TransformedFrechetLoss,
+    SPDLikelihoodLoss,
+)
 
 #: Losses by name.
-LOSSES = {
-    loss.name: loss
-    for loss in (
-        VonMisesFisherLoss,
-        PCALoss,
-        FrechetLoss,
-        PseudoHuberLoss,
-        TransformedFrechetLoss,
-        SPDLikelihoodLoss,
-    )
-}
+LOSSES = Registry("loss", place_of, {cls.name: cls for cls in _OWN})
 
 
 def register_loss(cls):
@@ -46,7 +45,7 @@ def register_loss(cls):
     ProtocolError
         If it is not such a class, or its name is taken by another.
     """
-    return register_class(LOSSES, cls, Loss)
+    return add_class(LOSSES, cls, Loss)
 
 
 def check_registered(loss):
@@ -76,13 +75,30 @@ def loss_from_spec(spec):
         If the record names no registered loss.
     """
     parameters = dict(spec)
-    name = parameters.pop("name", None)
-    if name not in LOSSES:
-        raise ProtocolError(
-            f"loss must be one of {sorted(LOSSES)}; got {name!r}. A loss of your own has to be "
-            "registered, with register_loss, in every process that rebuilds its protocol"
-        )
-    return LOSSES[name](**parameters)
+    return LOSSES.find(parameters.pop("name", None))(**parameters)
+
+
+def loss_of(protocol):
+    """Loss of a protocol, built from its record once and kept with the protocol.
+
+    Only what sees data calls this: a server has no use for a loss.
+
+    Parameters
+    ----------
+    protocol : Protocol
+
+    Returns
+    -------
+    loss : Loss
+
+    Raises
+    ------
+    ProtocolError
+        If the record names no registered loss.
+    """
+    if "_loss" not in vars(protocol):
+        vars(protocol)["_loss"] = loss_from_spec(protocol.loss_spec)
+    return vars(protocol)["_loss"]
 
 
 __all__ = [
@@ -98,6 +114,7 @@ __all__ = [
     "SPDLikelihoodLoss",
     "check_registered",
     "loss_from_spec",
+    "loss_of",
     "register_loss",
     "score_coords",
     "score_into",

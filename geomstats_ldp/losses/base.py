@@ -48,6 +48,10 @@ class Loss(ABC):
     #: not.
     clips: ClassVar[bool] = True
 
+    #: Moment of the data in which scores are linear, whatever the query: "first" for scores
+    #: -P_q y on the unit sphere, up to a factor, "second" for -P_q y y^T q, None for no moment.
+    moment: ClassVar[str | None] = None
+
     @abstractmethod
     def check_space(self, geometry):
         """Raise ProtocolError unless the loss is defined on this `Geometry`."""

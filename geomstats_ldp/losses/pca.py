@@ -32,6 +32,7 @@ class PCALoss(Loss):
     """
 
     name = "pca"
+    moment = "second"
 
     def __init__(self, *, norm_bound):
         self.norm_bound = positive_number("norm_bound", norm_bound)

@@ -1,8 +1,9 @@
-"""Many data at once: checked and clipped by closed forms where these are sure of themselves.
+"""The one way of a datum to its public bounds, on a device and in an emulation.
 
-`Loss.check_data` and `Loss.clip` say what is done to a datum. Through geomstats that costs more
-than everything else a participant does, so losses of the distance go through compiled loops, and
-only the rows that a loop is not sure of take the long way.
+`Loss.check_data` and `Loss.clip` say what is done to a datum, and a device does just that. In an
+emulation they would cost more than everything else a participant does. So many data of a loss of
+the distance go through compiled loops, which leave those rows to `Loss` where rounding could
+matter: close to the cut locus, or far out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _MARGIN, _FARTHEST = 1e-3, 30.0
 _ROUNDING = 1e-6
 
 
-def check_rows(loss, geometry, rows, twin=None):
+def check_data(loss, geometry, rows, twin=None):
     """Return rows, shape [n, *data_shape], as floats, or raise ValueError as `Loss.check_data`.
 
     Parameters
@@ -50,8 +51,19 @@ def check_rows(loss, geometry, rows, twin=None):
     return rows
 
 
-def clip_rows(loss, geometry, rows, twin=None):
-    """Clip checked rows to the public bounds as `Loss.clip` does; see `check_rows`."""
+def clip_data(loss, geometry, rows, twin=None):
+    """Clip checked rows to the public bounds as `Loss.clip` does.
+
+    Parameters
+    ----------
+    loss, geometry, twin
+        See `check_data`.
+    rows : array, shape [n, *data_shape]
+
+    Returns
+    -------
+    rows : array, shape [n, *data_shape]
+    """
     if twin is None or not _clips_to_ball(loss):
         return np.ascontiguousarray(loss.clip(geometry, rows), dtype=float)
     out, sure = np.empty(rows.shape), np.empty(len(rows), dtype=np.bool_)

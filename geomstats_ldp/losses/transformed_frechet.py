@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Callable, NamedTuple
 
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
+from geomstats_ldp.registry import Registry
 
 #: Number of distances at which a transform is examined.
 _GRID = 4097
@@ -28,7 +30,14 @@ class Transform(NamedTuple):
         return np.array([np.broadcast_to(function(t), np.shape(t)) for function in self])
 
 
-_TRANSFORMS: dict[str, Transform] = {}
+def _facts(transform):
+    """What two transforms of one name must share: their values."""
+    with np.errstate(all="ignore"):
+        values = transform.at(_PROBES).tobytes()
+    return f"a transform with values of digest {hashlib.sha256(values).hexdigest()[:12]}"
+
+
+_TRANSFORMS = Registry("transform", _facts)
 
 
 def register_transform(name, psi, psi_prime, psi_second):
@@ -49,24 +58,7 @@ def register_transform(name, psi, psi_prime, psi_second):
     ProtocolError
         If the name is taken by a transform with other values.
     """
-    transform = Transform(psi, psi_prime, psi_second)
-    if not (isinstance(name, str) and name):
-        raise ProtocolError(f"name must be a string that is not empty; got {name!r}")
-    known = _TRANSFORMS.setdefault(name, transform)
-    with np.errstate(all="ignore"):
-        is_same = np.array_equal(known.at(_PROBES), transform.at(_PROBES), equal_nan=True)
-    if not is_same:
-        raise ProtocolError(f"name {name!r} is taken by a transform with other values")
-
-
-def find_transform(name):
-    """Return the registered transform of a name, or raise ProtocolError."""
-    if name not in _TRANSFORMS:
-        raise ProtocolError(
-            f"transform must be registered with register_transform; got {name!r}, "
-            f"known are {sorted(_TRANSFORMS)}"
-        )
-    return _TRANSFORMS[name]
+    _TRANSFORMS.add(name, Transform(psi, psi_prime, psi_second))
 
 
 class TransformedFrechetLoss(RadialLoss):
@@ -106,20 +98,20 @@ class TransformedFrechetLoss(RadialLoss):
 
     def __init__(self, *, center, data_radius, transform):
         super().__init__(center=center, data_radius=data_radius)
-        find_transform(transform)
+        _TRANSFORMS.find(transform)
         self.transform = transform
 
     def psi(self, t):
         """Registered function."""
-        return find_transform(self.transform).psi(t)
+        return _TRANSFORMS.find(self.transform).psi(t)
 
     def psi_prime(self, t):
         """Registered derivative."""
-        return find_transform(self.transform).psi_prime(t)
+        return _TRANSFORMS.find(self.transform).psi_prime(t)
 
     def psi_second(self, t):
         """Registered second derivative."""
-        return find_transform(self.transform).psi_second(t)
+        return _TRANSFORMS.find(self.transform).psi_second(t)
 
     def check_transform(self, largest):
         r"""Examine the condition of the paper up to a distance, and return the values found.
@@ -144,7 +136,7 @@ class TransformedFrechetLoss(RadialLoss):
         """
         distance = np.linspace(0.0, largest, _GRID)
         with np.errstate(all="ignore"):
-            _, slope, bend = find_transform(self.transform).at(distance**2 / 2)
+            _, slope, bend = _TRANSFORMS.find(self.transform).at(distance**2 / 2)
             condition = slope + distance**2 * np.minimum(bend, 0.0)
         fails = ~(np.isfinite(slope) & np.isfinite(bend) & (condition > 0))
         if np.any(fails):

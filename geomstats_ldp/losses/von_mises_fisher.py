@@ -39,6 +39,7 @@ class VonMisesFisherLoss(Loss):
     """
 
     name = "von_mises_fisher"
+    moment = "first"
     clips = False
 
     def __init__(self, *, kappa):

@@ -25,7 +25,7 @@ from geomstats_ldp.mechanisms.identity import Identity, IdentityTwin
 from geomstats_ldp.mechanisms.l2_ball import L2Ball, L2BallTwin
 from geomstats_ldp.mechanisms.privunit import PrivUnit, PrivUnitTwin
 from geomstats_ldp.mechanisms.streams import Streams, make_streams
-from geomstats_ldp.registry import register_class
+from geomstats_ldp.registry import Registry, add_class, place_of
 
 __all__ = [
     "LARGEST_EPSILON",
@@ -52,7 +52,9 @@ __all__ = [
 ]
 
 #: Mechanisms by name.
-MECHANISMS = {cls.name: cls for cls in (PrivUnit, Gaussian, L2Ball, Identity)}
+MECHANISMS = Registry(
+    "mechanism", place_of, {cls.name: cls for cls in (PrivUnit, Gaussian, L2Ball, Identity)}
+)
 
 
 def register_mechanism(cls):
@@ -77,7 +79,7 @@ def register_mechanism(cls):
     ProtocolError
         If it is not such a class, or its name is taken by another.
     """
-    return register_class(MECHANISMS, cls, Mechanism)
+    return add_class(MECHANISMS, cls, Mechanism)
 
 
 def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
@@ -101,15 +103,16 @@ def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
     Returns
     -------
     mechanism : Mechanism
+
+    Raises
+    ------
+    ProtocolError
+        If no mechanism of that name is registered.
     """
-    if not isinstance(name, str) or name not in MECHANISMS:
-        raise ValueError(
-            f"name must be one of {sorted(MECHANISMS)}; got {name!r}. A mechanism of your own has "
-            "to be registered, with register_mechanism, in every process that uses its name"
-        )
+    cls = MECHANISMS.find(name)
     if math.isinf(check_epsilon(epsilon)):
         return Identity(epsilon=epsilon, delta=check_delta(delta), dim=dim, bound=bound)
-    return MECHANISMS[name](epsilon=epsilon, delta=delta, dim=dim, bound=bound, **options)
+    return cls(epsilon=epsilon, delta=delta, dim=dim, bound=bound, **options)
 
 
 def mechanism_from_spec(spec):

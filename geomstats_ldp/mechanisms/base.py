@@ -215,8 +215,8 @@ class Mechanism(OnDevice, ABC):
         )
 
     def in_support(self, released, rtol=0.0):
-        """Whether one message, shape=[dim], could have been released, up to relative rounding."""
-        return bool(np.linalg.norm(released) <= self.support_radius * (1.0 + rtol))
+        """Whether messages, shape=[..., dim], could have been released, up to relative rounding."""
+        return np.linalg.norm(released, axis=-1) <= self.support_radius * (1.0 + rtol)
 
     def release(self, vectors, variates):
         """Randomise vectors with given variates; deterministic.

@@ -285,13 +285,13 @@ class Gaussian(Mechanism):
         return coords
 
     def in_support(self, released, rtol=0.0):
-        """Whether one message, shape=[dim], is one that could ever be seen.
+        """Whether messages, shape=[..., dim], are such as could ever be seen.
 
         Normal noise is unbounded, but exceeds sqrt(dim) + 40 standard deviations with probability
         under exp(-800): what lies beyond is no message of this mechanism.
         """
         reach = self.bound + self.sigma * (math.sqrt(self.dim) + 40.0)
-        return bool(np.linalg.norm(released) <= reach * (1.0 + rtol))
+        return np.linalg.norm(released, axis=-1) <= reach * (1.0 + rtol)
 
     def twin(self):
         """Return the `GaussianTwin`."""

@@ -182,8 +182,8 @@ class L2Ball(Mechanism):
         return np.where(gap <= SPHERE_TOLERANCE, log_density, -np.inf)
 
     def in_support(self, released, rtol=0.0):
-        """Whether one message, shape=[dim], lies on the sphere, up to relative rounding."""
-        excess = abs(float(np.linalg.norm(released)) - self.support_radius)
+        """Whether messages, shape=[..., dim], lie on the sphere, up to relative rounding."""
+        excess = np.abs(np.linalg.norm(released, axis=-1) - self.support_radius)
         return excess <= rtol * self.support_radius
 
     def twin(self):

@@ -2,6 +2,7 @@
 
 from geomstats_ldp.protocol.messages import Message, Query
 from geomstats_ldp.protocol.protocol import Protocol, make_protocol
+from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.protocol.transcript import Transcript
 
@@ -12,6 +13,7 @@ __all__ = [
     "Protocol",
     "Query",
     "RadiusRule",
+    "RoundPlan",
     "Transcript",
     "make_protocol",
 ]

@@ -44,6 +44,31 @@ def check_protocol(protocol):
     check_count("pairs_per_round", protocol.pairs_per_round)
     if protocol.n_participants is not None:
         check_count("n_participants", protocol.n_participants)
+    _check_plan(protocol)
+
+
+def _check_plan(protocol):
+    rounds = protocol.rounds
+    if (rounds is None) == (protocol.gain is None):
+        raise ProtocolError(
+            "a protocol must have a gain or rounds, and not both; "
+            f"got gain={protocol.gain!r} and rounds={rounds!r}"
+        )
+    if rounds is None:
+        return
+    if protocol.pairs_per_round != 1:
+        raise ProtocolError(
+            f"pairs_per_round must be 1 in a collection in rounds; got {protocol.pairs_per_round}"
+        )
+    if rounds.n_participants != protocol.n_participants:
+        raise ProtocolError(
+            f"sizes must add up to n_participants={protocol.n_participants}; got {rounds.sizes}"
+        )
+    if rounds.moment is not None and protocol.space_spec["name"] != "Hypersphere":
+        raise ProtocolError(
+            f"moment must be None outside the unit sphere; got {rounds.moment!r} on "
+            f"{protocol.space_spec['name']}"
+        )
 
 
 def check_hessian_bound(hessian_bound):

@@ -17,8 +17,9 @@ from geomstats_ldp.serialization import (
     parse_json,
 )
 
-#: Sides of a query pair; "base" is the query of an odd last participant.
-SIDES = ("plus", "minus", "base")
+#: Sides of a query pair; "base" is the query of an odd last participant, "round" one that many
+#: participants of a round share.
+SIDES = ("plus", "minus", "base", "round")
 
 #: Fingerprints have 64 hexadecimal digits; other texts are read too, and refused by the server.
 _LONGEST_FINGERPRINT = 128
@@ -39,8 +40,9 @@ class Query:
     round : int
         Round, counted from zero.
     index : int
-        Position within the round: pair 0 plus, pair 0 minus, pair 1 plus, ...
-    side : {"plus", "minus", "base"}
+        Position within the round: pair 0 plus, pair 0 minus, pair 1 plus, ... In a collection in
+        rounds the direction, which many participants are asked about.
+    side : {"plus", "minus", "base", "round"}
     point : array, shape [*point_shape]
     """
 

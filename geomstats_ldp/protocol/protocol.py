@@ -20,6 +20,7 @@ from geomstats_ldp.protocol.checks import (
     check_protocol,
 )
 from geomstats_ldp.protocol.limits import check_limits
+from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
 from geomstats_ldp.serialization import (
@@ -74,14 +75,17 @@ class Protocol:
     preconditioner : nested tuple, shape [dim, dim]
         Symmetric positive definite map of the pair average in frame coordinates.
     radius : RadiusRule
-    gain : GainRule
+    gain : GainRule or None
+        None for a collection in rounds.
     inference : InferenceRule
     hessian_bound : float
         Public upper bound L_H on the eigenvalues of the population Hessian.
     pairs_per_round : int
     n_participants : int or None
-        Planned number of participants; with an odd number the last gives an ordinary update.
-        None leaves the end open.
+        Planned number of participants; with an odd number of a collection in pairs the last gives
+        an ordinary update. None leaves the end open.
+    rounds : RoundPlan or None
+        Plan of a collection in rounds; None asks symmetric pairs, one after the other.
     """
 
     space_spec: dict
@@ -95,11 +99,12 @@ class Protocol:
     directions: tuple
     preconditioner: tuple
     radius: RadiusRule
-    gain: GainRule
+    gain: GainRule | None
     inference: InferenceRule
     hessian_bound: float
     pairs_per_round: int = 1
     n_participants: int | None = None
+    rounds: RoundPlan | None = None
 
     def __post_init__(self):
         """Freeze the records."""
@@ -212,7 +217,8 @@ class Protocol:
             for name in ("reference", "basis", "initial_point", "directions", "preconditioner"):
                 record[name] = nested_tuple(number_array(record[name]))
             record["radius"] = RadiusRule(**record["radius"])
-            record["gain"] = GainRule(**record["gain"])
+            for name, rule in (("gain", GainRule), ("rounds", RoundPlan)):
+                record[name] = record[name] and rule(**record[name])
             record["inference"] = InferenceRule(**record["inference"])
             for part in _PARTS:
                 record[f"{part}_spec"] = record.pop(part)
@@ -248,6 +254,7 @@ class Protocol:
             f"Protocol(space={self.space_spec['name']}(dim={self.dim}), "
             f"loss={self.loss_spec['name']!r}, "
             f"mechanism={self.mechanism!r}, n_participants={self.n_participants}, "
+            f"plan={'pairs' if self.rounds is None else self.rounds!r}, "
             f"fingerprint={self.fingerprint[:12]!r})"
         )
 
@@ -279,6 +286,7 @@ def make_protocol(
     hessian_bound=None,
     pairs_per_round=1,
     n_participants=None,
+    rounds=None,
 ):
     """Build a protocol from objects, and check that its parts fit together.
 
@@ -290,7 +298,8 @@ def make_protocol(
     working_region : GeodesicBall, LogBox or SpectralBand
         Region K_s.
     radius : RadiusRule
-    gain : GainRule
+    gain : GainRule or None
+        None with `rounds`.
     inference : InferenceRule, optional
     retraction : {"exponential", "projection"}
     reference, initial_point : array-like, shape [*point_shape], optional
@@ -303,6 +312,8 @@ def make_protocol(
         Default the bound that the loss states.
     pairs_per_round : int
     n_participants : int, optional
+    rounds : RoundPlan, optional
+        Default symmetric pairs.
 
     Raises
     ------
@@ -346,6 +357,7 @@ def make_protocol(
         n_participants=(
             None if n_participants is None else check_count("n_participants", n_participants)
         ),
+        rounds=rounds,
     )
     check_protocol(protocol)
     return protocol

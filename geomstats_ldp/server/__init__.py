@@ -1,8 +1,44 @@
 """The analyst's side: recursion, regression sums and the interactive server."""
 
+from geomstats_ldp.archives import open_arrays
+from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.protocol import Protocol
+from geomstats_ldp.serialization import LONG_TEXT
 from geomstats_ldp.server.engine import ENGINES
 from geomstats_ldp.server.recursion import State
 from geomstats_ldp.server.regression import window
+from geomstats_ldp.server.rounds import RoundServer
 from geomstats_ldp.server.server import Server
 
-__all__ = ["ENGINES", "Server", "State", "window"]
+
+def make_server(protocol, engine="auto", keep_messages=False):
+    """Server for the plan of a protocol, a `RoundServer` if it has rounds.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    engine : {"auto", "compiled", "geomstats"}
+    keep_messages : bool
+    """
+    kind = Server if protocol.rounds is None else RoundServer
+    return kind(protocol, engine, keep_messages)
+
+
+def load_server(path):
+    """Resume a collection from the file that its server saved.
+
+    Parameters
+    ----------
+    path : path-like or binary file
+
+    Raises
+    ------
+    MessageError
+        If the file is not a saved server.
+    """
+    with open_arrays(path, "a saved server", MessageError) as file:
+        protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
+    return (Server if protocol.rounds is None else RoundServer).load(path)
+
+
+__all__ = ["ENGINES", "RoundServer", "Server", "State", "load_server", "make_server", "window"]

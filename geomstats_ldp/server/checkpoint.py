@@ -17,10 +17,10 @@ from geomstats_ldp.server.recursion import RegressionSums, State, initial_state
 from geomstats_ldp.server.state_checks import check_state
 
 #: Counts up to here are exact as doubles.
-_LARGEST_COUNT = 2**53
+LARGEST_COUNT = 2**53
 
 #: The version of a file: how often the collection was saved, and a number drawn at each time.
-_VERSION = ArraySpec("version", (2,), "i8", low=0)
+VERSION = ArraySpec("version", (2,), "i8", low=0)
 
 #: Version of what was never saved.
 UNSAVED = (0, 0)
@@ -66,7 +66,7 @@ def _version_of(path):
     """Version of an existing file; what is missing, damaged or no checkpoint has none."""
     try:
         with open_arrays(path, "a saved server", MessageError) as file:
-            return tuple(file.read_array(_VERSION).tolist())
+            return tuple(file.read_array(VERSION).tolist())
     except (FileNotFoundError, MessageError):
         return UNSAVED
 
@@ -82,7 +82,7 @@ def _state_specs(protocol):
     new = initial_state(protocol.initial_point, protocol.dim, len(protocol.directions))
     for name, array in state_arrays(new).items():
         if array.dtype.kind == "i":
-            yield ArraySpec(name, array.shape, "i8", low=0, high=_LARGEST_COUNT)
+            yield ArraySpec(name, array.shape, "i8", low=0, high=LARGEST_COUNT)
         else:
             yield ArraySpec(name, array.shape)
 
@@ -113,7 +113,7 @@ def load_checkpoint(source):
         engine = make_engine(file.read_text("engine", 20), protocol.geometry).name
         answers, largest = 2 * protocol.pairs_per_round, LARGEST_ENTRY
         specs = [
-            _VERSION,
+            VERSION,
             ArraySpec("pending_index", (None,), "i8", low=0, high=answers - 1),
             ArraySpec(
                 "pending_vectors", (None, *protocol.geometry.shape), low=-largest, high=largest

@@ -6,17 +6,26 @@ from typing import Any, Callable, NamedTuple
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.server import recursion
 
 #: Names of the engines; "auto" compiles wherever the space has closed forms.
 ENGINES = ("auto", "compiled", "geomstats")
 
 
-def replay_rounds(geometry, region, schedule, state, scratch, messages):
-    """Run full rounds over messages that answer the queries of the schedule in order."""
+def replay_rounds(geometry, region, schedule, state, scratch, messages, tangent, coords):
+    """Run full rounds over messages that answer the queries of the schedule in order.
+
+    The tangent part of each message at its query is written to `tangent`, shape
+    [n, *point_shape], and its coordinates in the frame there to `coords`, shape [n, dim].
+    """
     answers = scratch.queries.shape[0]
     for start in range(0, messages.shape[0] - answers + 1, answers):
         recursion.open_round(geometry, schedule, state, scratch, answers // 2)
+        for i in range(answers):
+            row, query = start + i, scratch.queries[i]
+            dispatch.to_tangent(geometry, messages[row], query, tangent[row])
+            dispatch.coordinates(geometry, tangent[row], query, coords[row])
         recursion.close_round(
             geometry,
             region,

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
-from functools import wraps
 from numbers import Integral
+from threading import RLock
 
 import numpy as np
 
 from geomstats_ldp.exceptions import (
     DuplicateMessageError,
-    ForeignMessageError,
     InvalidMessageError,
-    MessageError,
     StaleMessageError,
 )
 from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.server.checkpoint import UNSAVED, load_checkpoint, save_checkpoint, state_arrays
 from geomstats_ldp.server.engine import make_engine
+from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.recursion import (
     N_PAIRS,
     N_PARTICIPANTS,
@@ -28,19 +26,13 @@ from geomstats_ldp.server.recursion import (
     initial_state,
     make_scratch,
 )
-from geomstats_ldp.server.vectors import check_vector, message_vector
-from geomstats_ldp.wording import shape_text
-
-
-def _alone(method):
-    """Let one thread at a time run the methods of a server."""
-
-    @wraps(method)
-    def locked(self, *args, **kwargs):
-        with self.lock:
-            return method(self, *args, **kwargs)
-
-    return locked
+from geomstats_ldp.server.vectors import (
+    check_address,
+    check_batch,
+    check_rows,
+    check_vector,
+    message_vector,
+)
 
 
 class Server:
@@ -80,14 +72,14 @@ class Server:
         self._round_is_open = False
         self._kept = [] if keep_messages else None
         self._version = UNSAVED
-        self.lock, self._saving = threading.RLock(), threading.Lock()
+        self.lock, self._saving = RLock(), RLock()
 
-    @_alone
+    @alone
     def __getstate__(self):
         # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
         kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
-        kept |= {"engine": self.engine.name, "messages": self._kept, "version": self._version}
-        return kept | {"pending": dict(self.pending), "messages": self._kept and list(self._kept)}
+        messages = None if self._kept is None else list(self._kept)
+        return kept | {"engine": self.engine.name, "messages": messages, "version": self._version}
 
     def __setstate__(self, kept):
         self.__init__(kept["protocol"], kept["engine"])
@@ -107,18 +99,17 @@ class Server:
         return int(self.state.counts[N_PAIRS])
 
     @property
-    @_alone
+    @alone
     def n_received(self):
         """Participants heard from, those of the open round included."""
         return self.n_participants + len(self.pending)
 
     @property
-    @_alone
     def round(self):
         """Number of the open round, counted from zero."""
         return -(-self.n_participants // (2 * self.protocol.pairs_per_round))
 
-    @_alone
+    @alone
     def round_size(self):
         """Answers that the open round waits for in all: pairs, one odd last participant, or 0."""
         full = 2 * self.protocol.pairs_per_round
@@ -134,16 +125,20 @@ class Server:
         return self._kept is not None
 
     @property
-    @_alone
+    @alone
     def messages(self):
         """Messages of all complete rounds in the order of their queries, or None if not kept."""
         if self._kept is None:
             return None
         return np.concatenate([np.empty((0, *self.protocol.geometry.shape)), *self._kept])
 
+    def estimate(self):
+        """Running average of the iterates, shape [*point_shape]."""
+        return self.state.average.copy()
+
     # ---------------------------------------------------------------- queries
 
-    @_alone
+    @alone
     def queries(self):
         """Open queries of the current round, those not answered yet.
 
@@ -172,7 +167,7 @@ class Server:
 
     # ---------------------------------------------------------------- messages
 
-    @_alone
+    @alone
     def receive(self, messages):
         """Take answers to open queries, all or none.
 
@@ -199,14 +194,7 @@ class Server:
         self.pending = accepted
 
     def _check(self, message, accepted, size):
-        if not isinstance(message, Message):
-            raise MessageError(f"messages must be Message objects; got {type(message).__name__}")
-        known = isinstance(message.fingerprint, str)
-        if not known or message.fingerprint != self.protocol.fingerprint:
-            raise ForeignMessageError(
-                f"message belongs to protocol {str(message.fingerprint)[:12]}, "
-                f"this server to {self.protocol.fingerprint[:12]}"
-            )
+        check_address(self.protocol, message)
         if not _is_integer(message.round, range(self.round, self.round + 1)) or size == 0:
             raise StaleMessageError(
                 f"message answers round {message.round}; "
@@ -222,8 +210,8 @@ class Server:
             )
         return message_vector(self.protocol, message, self._query(message.index, size).point)
 
-    @_alone
-    def replay(self, vectors, extend=False):
+    @alone
+    def replay(self, vectors, extend=False, strict=False):
         """Take many answers at once: row i answers the i-th query of the schedule from here on.
 
         Parameters
@@ -234,65 +222,70 @@ class Server:
         extend : bool, default=False
             Open the end of a collection whose plan is complete: later messages carry a new
             fingerprint, and messages kept so far, which belong to the old protocol, are let go.
+        strict : bool, default=False
+            Refuse rows that are no messages, which a transcript does not hold.
 
         Raises
         ------
         MessageError
             If the shape is wrong, an entry is not finite, or more rows come than participants
             are planned; the state is what it was before the call.
+
+        Warns
+        -----
+        RawDataWarning
+            If rows are not tangent at their query or out of the support of the mechanism, or all
+            together less noisy than messages are.
         """
-        before = self.protocol, self.state, self.pending, self._kept and list(self._kept)
+        kept = None if self._kept is None else list(self._kept)
+        before = self.protocol, self.state, self.pending, kept
         try:
             if extend and self.round_size() == 0:
                 self.protocol, self._kept = replace(self.protocol, n_participants=None), None
-            vectors = self._check_batch(vectors)
+            vectors = check_batch(self.protocol, vectors)
+            self._check_plan(len(vectors))
+            tangent, coords = np.empty_like(vectors), np.empty((len(vectors), self.protocol.dim))
             position = 0
             while self.round_size() > 0 and position < len(vectors):
-                position += self._replay_step(vectors[position:])
+                rows = (array[position:] for array in (vectors, tangent, coords))
+                position += self._replay_step(*rows)
+            check_rows(self.protocol, vectors, tangent, coords, strict)
         except BaseException:
             self.protocol, self.state, self.pending, self._kept = before
             self._round_is_open = False
             raise
 
-    def _check_batch(self, vectors):
-        shape = self.protocol.geometry.shape
-        vectors = np.ascontiguousarray(vectors, dtype=float)
-        if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
-            raise InvalidMessageError(
-                f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
-            )
-        if not np.isfinite(vectors).all():
-            raise InvalidMessageError("messages must be finite; they contain NaN or inf")
+    def _check_plan(self, n_rows):
         planned = self.protocol.n_participants
-        if planned is not None and self.n_received + len(vectors) > planned:
+        if planned is not None and self.n_received + n_rows > planned:
             raise StaleMessageError(
                 f"{planned} participants are planned and {self.n_received} have answered; "
-                f"got {len(vectors)} more messages"
+                f"got {n_rows} more messages"
             )
-        return vectors
 
-    def _replay_step(self, vectors):
-        """Use as many rows as make sense at once; return how many."""
+    def _replay_step(self, vectors, tangent, coords):
+        """Use as many rows as make sense at once, and write their parts; return how many."""
         full, size = 2 * self.protocol.pairs_per_round, self.round_size()
-        n_full = self._full_rounds(len(vectors))
-        if not self.pending and size == full and n_full > 0:
-            used = n_full * full
-            self._bring_forward(self.engine.replay_rounds, vectors[:used])
+        planned, used = self.protocol.n_participants, len(vectors)
+        used = used if planned is None else min(used, planned - self.n_participants)
+        used -= used % full
+        if not self.pending and size == full and used > 0:
+            rows = (array[:used] for array in (vectors, tangent, coords))
+            self._bring_forward(self.engine.replay_rounds, *rows)
             self._keep(vectors[:used].copy())
             return used
         self._open(size)
         free = [index for index in range(size) if index not in self.pending]
-        used = min(len(free), len(vectors))
+        used, geometry = min(len(free), len(vectors)), self.protocol.geometry
+        for row, index in enumerate(free[:used]):
+            point = self._query(index, size).point
+            tangent[row] = geometry.to_tangent(vectors[row], point)
+            coords[row] = geometry.coordinates(tangent[row], point)
         self.pending = {**self.pending, **dict(zip(free, vectors[:used].copy()))}
         if len(self.pending) == size:
             self._advance(np.stack([self.pending[index] for index in range(size)]))
             self.pending = {}
         return used
-
-    def _full_rounds(self, n_rows):
-        full, planned = 2 * self.protocol.pairs_per_round, self.protocol.n_participants
-        left = n_rows if planned is None else min(n_rows, planned - self.n_participants)
-        return left // full
 
     def _advance(self, vectors):
         """Close the open round."""
@@ -316,7 +309,7 @@ class Server:
         if self._kept is not None:
             self._kept.append(messages)
 
-    @_alone
+    @alone
     def adopt(self, state, messages=()):
         """Continue from a state that the recursion has brought forward elsewhere.
 
@@ -348,7 +341,7 @@ class Server:
         with self._saving:
             self._version = save_checkpoint(path, self._arrays(), self._version)
 
-    @_alone
+    @alone
     def _arrays(self):
         """What a checkpoint holds, as it is at this moment."""
         self._check_pending()

@@ -1,14 +1,43 @@
-"""The vector of a message: tangent at its query, and in the support of the mechanism."""
+"""What a message must be: of the protocol, tangent, in the support of the mechanism."""
 
 from __future__ import annotations
 
+import math
+import sys
+import warnings
+
 import numpy as np
 
-from geomstats_ldp.exceptions import InvalidMessageError
-from geomstats_ldp.protocol.messages import LARGEST_ENTRY
+from geomstats_ldp.exceptions import (
+    ForeignMessageError,
+    InvalidMessageError,
+    MessageError,
+    RawDataWarning,
+)
+from geomstats_ldp.mechanisms.plausibility import can_be_released, log_chance_of_spread
+from geomstats_ldp.protocol.messages import LARGEST_ENTRY, Message
+from geomstats_ldp.wording import shape_text
 
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
+
+#: The same for rows of an array, which may have been written with a few digits only.
+_COARSE_ROUNDING = 1e-4
+
+#: Chance under which the spread of rows is too small for messages.
+_LOG_CHANCE = math.log(1e-9)
+
+
+def check_address(protocol, message):
+    """Raise MessageError or ForeignMessageError unless it is a message about this protocol."""
+    if not isinstance(message, Message):
+        raise MessageError(f"messages must be Message objects; got {type(message).__name__}")
+    known = isinstance(message.fingerprint, str)
+    if not known or message.fingerprint != protocol.fingerprint:
+        raise ForeignMessageError(
+            f"message belongs to protocol {str(message.fingerprint)[:12]}, "
+            f"this server to {protocol.fingerprint[:12]}"
+        )
 
 
 def message_vector(protocol, message, point):
@@ -84,3 +113,85 @@ def check_vector(protocol, vector, point):
             f"{mechanism.support_radius:.6g}; got norm {np.linalg.norm(coords):.6g}"
         )
     return vector
+
+
+def check_batch(protocol, vectors):
+    """Return many messages as a float array; whether they are tangent is not asked.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    vectors : array-like, shape [n, *point_shape]
+
+    Raises
+    ------
+    InvalidMessageError
+        If the shape is wrong or an entry is not finite.
+    """
+    shape = protocol.geometry.shape
+    vectors = np.ascontiguousarray(vectors, dtype=float)
+    if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
+        raise InvalidMessageError(
+            f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
+        )
+    if not np.isfinite(vectors).all():
+        raise InvalidMessageError("messages must be finite; they contain NaN or inf")
+    return vectors
+
+
+def check_rows(protocol, vectors, tangent, coords, strict):
+    """See whether rows that were taken for messages can be messages.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    vectors : array, shape [n, *point_shape]
+    tangent : array, shape [n, *point_shape]
+        Their tangent parts at their queries.
+    coords : array, shape [n, dim]
+        Their coordinates in the frames there.
+    strict : bool
+        Refuse what cannot be a message, or else warn of it.
+
+    Raises
+    ------
+    InvalidMessageError
+        Naming the first row that is none, if `strict`.
+
+    Warns
+    -----
+    RawDataWarning
+        If rows cannot be messages, or all together are less noisy than messages are.
+    """
+    axes = tuple(range(1, vectors.ndim))
+    with np.errstate(all="ignore"):
+        normal = np.sqrt(np.sum((vectors - tangent) ** 2, axis=axes))
+        length = np.sqrt(np.sum(vectors**2, axis=axes))
+        is_tangent = normal <= _COARSE_ROUNDING * length  # False for what is not finite
+        is_message = is_tangent & can_be_released(protocol.mechanism, coords, _COARSE_ROUNDING)
+    if not is_message.all():
+        row = int(np.argmin(is_message))
+        what = "in the support of the mechanism" if is_tangent[row] else "tangent at their query"
+        if strict:
+            raise InvalidMessageError(f"messages must be {what}; row {row} is not")
+        n_others = int(np.sum(~is_message))
+        _warn(f"messages must be {what}; {n_others} of {len(vectors)} rows are no messages")
+    elif log_chance_of_spread(protocol.mechanism, coords) < _LOG_CHANCE:
+        _warn(f"the {len(vectors)} rows are closer to each other than the noise of messages allows")
+
+
+def _warn(fault):
+    warnings.warn(
+        f"these look like data; use fit. Rows of an array are taken for messages that devices "
+        f"have randomised, and nothing protects them here: {fault}",
+        RawDataWarning,
+        stacklevel=_stack_level(),
+    )
+
+
+def _stack_level():
+    """Level of the first caller, counted from `_warn`, that is not of this package."""
+    frame, level = sys._getframe(1), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("geomstats_ldp."):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pickle
 import stat
 
 import numpy as np
@@ -44,7 +45,10 @@ def test_a_transcript_of_mixed_inputs_replays_to_the_same_state():
     first, second = answers(pca, 2)
     pca.partial_fit(second)
     pca.partial_fit(first.tangent_vec[None])  # a row answers the first open query
-    pca.partial_fit(make_data(3, seed=2))  # one full round, and a row that waits
+    ahead = pickle.loads(pickle.dumps(pca))
+    rows = answers(ahead, 2, seed=2)
+    rows += answers(ahead.partial_fit(rows), 1, seed=3)
+    pca.partial_fit([row.tangent_vec for row in rows])  # one full round, and a row that waits
     assert (pca.n_participants_, len(pca.transcript_)) == (4, 4)
     replayed = make_pca().partial_fit(pca.transcript_)
     np.testing.assert_array_equal(replayed.estimate_, pca.estimate_)

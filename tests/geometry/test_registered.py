@@ -16,6 +16,7 @@ from geomstats_ldp import PrivateFrechetMean, Protocol, Tuning, register_space
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import registered, space_from_spec, space_to_spec
+from geomstats_ldp.registry import Registry
 
 _NAMES = itertools.count()
 NORTH = np.array([0.0, 0.0, 1.0])
@@ -81,8 +82,8 @@ def test_records_hold_the_name_and_handles_copy_by_name():
 def test_a_process_that_did_not_register_is_told_to(monkeypatch):
     spec = space_to_spec(sphere())
     with monkeypatch.context() as patch:
-        patch.setattr(registered, "_REGISTERED", {})
-        with pytest.raises(ProtocolError, match=r"call register_space\('space"):
+        patch.setattr(registered, "_REGISTERED", Registry("space", str))
+        with pytest.raises(ProtocolError, match="registered, with register_space"):
             space_from_spec(spec)
     with pytest.raises(ProtocolError, match="the record says"):
         space_from_spec({**spec, "curvature": [0.0, 1.0]})

@@ -16,6 +16,7 @@ from geomstats_ldp.losses import (
     loss_from_spec,
     register_transform,
 )
+from geomstats_ldp.registry import Registry
 
 MAKERS = {
     "frechet": FrechetLoss,
@@ -190,7 +191,9 @@ def test_the_bending_length_is_where_the_slope_changes_by_its_own_size(loss):
 
 @pytest.mark.parametrize("start", [math.nan, -math.inf])
 def test_a_transform_that_is_not_smooth_has_no_bending_length(start, monkeypatch):
-    monkeypatch.setattr("geomstats_ldp.losses.transformed_frechet._TRANSFORMS", {})
+    monkeypatch.setattr(
+        "geomstats_ldp.losses.transformed_frechet._TRANSFORMS", Registry("transform", repr)
+    )
     register_transform("rough", lambda t: t, np.ones_like, lambda t: np.full(np.shape(t), start))
     loss = TransformedFrechetLoss(center=[0.0], data_radius=1.0, transform="rough")
     assert loss.bending_length == math.inf

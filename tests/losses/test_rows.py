@@ -10,7 +10,7 @@ from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import FrechetLoss
 from geomstats_ldp.losses.clipping import clip_to_norm, unit_directions
-from geomstats_ldp.losses.rows import check_rows, clip_rows
+from geomstats_ldp.losses.rows import check_data, clip_data
 
 SPACES = {
     "euclidean": (Euclidean(3), np.zeros(3)),
@@ -35,8 +35,8 @@ def made(request):
 
 def test_clipping_is_that_of_the_loss(made):
     geometry, loss, points = made
-    rows = check_rows(loss, geometry, points, geometry.twin())
-    ours, theirs = clip_rows(loss, geometry, rows, geometry.twin()), loss.clip(geometry, points)
+    rows = check_data(loss, geometry, points, geometry.twin())
+    ours, theirs = clip_data(loss, geometry, rows, geometry.twin()), loss.clip(geometry, points)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-11)
     distances = geometry.dist(ours, loss.center)
     assert np.sum(np.isclose(distances, 1.0, rtol=0, atol=1e-9)) > 60
@@ -51,10 +51,10 @@ def test_rows_off_the_manifold_are_refused_as_by_the_loss(name):
     rows[1, 0] = rows[1, 0] - 5.0
     for twin in (None, geometry.twin()):
         with pytest.raises(ValueError, match=r"datum must lie on [\s\S]* at index 1$"):
-            check_rows(loss, geometry, rows, twin)
+            check_data(loss, geometry, rows, twin)
     rows[1] = np.nan
     with pytest.raises(ValueError, match=r"finite.* at index 1$"):
-        check_rows(loss, geometry, rows, geometry.twin())
+        check_data(loss, geometry, rows, geometry.twin())
 
 
 def test_the_index_is_that_among_all_rows():
@@ -64,7 +64,7 @@ def test_the_index_is_that_among_all_rows():
     far = np.array([np.cosh(31.0), np.sinh(31.0), 0.0])
     rows = np.stack([center, far, center, [2.0, 0.0, 0.0], far])
     with pytest.raises(ValueError, match=r"at index 3$"):
-        check_rows(loss, geometry, rows, geometry.twin())
+        check_data(loss, geometry, rows, geometry.twin())
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 1, 3), (2, 3, 1)])
@@ -73,20 +73,20 @@ def test_rows_of_another_shape_are_named(shape):
     geometry, loss = Geometry(space, center), FrechetLoss(center=center, data_radius=1.0)
     for twin in (None, geometry.twin()):
         with pytest.raises(ValueError, match=r"data must have shape \(n, 3\); got \("):
-            check_rows(loss, geometry, np.zeros(shape), twin)
+            check_data(loss, geometry, np.zeros(shape), twin)
 
 
 def test_what_closed_forms_leave_open_takes_the_long_way():
     space, center = SPACES["sphere"]
     geometry, loss = Geometry(space, center), FrechetLoss(center=center, data_radius=1.0)
     rows = np.stack([center, -center])  # the antipode has no direction
-    clipped = clip_rows(loss, geometry, rows, geometry.twin())
+    clipped = clip_data(loss, geometry, rows, geometry.twin())
     np.testing.assert_array_equal(clipped, loss.clip(geometry, rows))
     far = np.array([[np.cosh(31.0), np.sinh(31.0), 0.0]])
     space, center = SPACES["hyperboloid"]
     geometry, loss = Geometry(space, center), FrechetLoss(center=center, data_radius=1.0)
-    rows = check_rows(loss, geometry, far, geometry.twin())
-    clipped = clip_rows(loss, geometry, rows, geometry.twin())
+    rows = check_data(loss, geometry, far, geometry.twin())
+    clipped = clip_data(loss, geometry, rows, geometry.twin())
     np.testing.assert_array_equal(clipped, loss.clip(geometry, rows))
 
 
@@ -97,7 +97,7 @@ def test_a_loss_with_a_clip_of_its_own_keeps_it():
 
     space, center = SPACES["euclidean"]
     geometry = Geometry(space, center)
-    rows = clip_rows(
+    rows = clip_data(
         Own(center=center, data_radius=1.0), geometry, np.ones((2, 3)), geometry.twin()
     )
     assert not rows.any()

@@ -45,10 +45,10 @@ def test_scalar_functions_of_convex_transforms_are_taken(setting_of):
 
 
 def test_names_must_be_registered():
-    with pytest.raises(ProtocolError, match="transform must be registered"):
+    with pytest.raises(ProtocolError, match="registered, with register_transform"):
         TransformedFrechetLoss(center=[0.0], data_radius=1.0, transform="mystery")
     spec = {"name": "transformed_frechet", "center": [0.0], "data_radius": 1.0}
-    with pytest.raises(ProtocolError, match="transform must be registered"):
+    with pytest.raises(ProtocolError, match="registered, with register_transform"):
         loss_from_spec(spec | {"transform": "mystery"})
 
 

@@ -170,7 +170,7 @@ def test_guarantees_that_a_mechanism_cannot_give_are_refused():
         build("gaussian", delta=0.0)
     with pytest.raises(ValueError, match="epsilon must be inf for 'identity'"):
         build("identity", epsilon=1.0)
-    with pytest.raises(ValueError, match=r"name must be one of .*'privunit'.*; got 'laplace'"):
+    with pytest.raises(ValueError, match=r"mechanism must be one of .*'privunit'.*; got 'laplace'"):
         make_mechanism("laplace", epsilon=1.0, dim=2, bound=1.0)
     with pytest.raises(TypeError):
         make_mechanism("privunit", epsilon=1.0, dim=2, bound=1.0, calibration="analytic")

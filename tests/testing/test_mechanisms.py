@@ -68,7 +68,7 @@ class UnderstatedSupport(PrivUnit):
     name = "broken"
 
     def in_support(self, released, rtol=0.0):
-        return bool(np.linalg.norm(released) <= self.bound)
+        return np.linalg.norm(released, axis=-1) <= self.bound
 
 
 class WeightTooSmall(PrivUnit):

@@ -13,6 +13,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.registry import Registry
 
 #: Relative error that exponential, logarithm and transport may have where they are probed.
 _ROUNDING = 1e-6
@@ -32,7 +33,19 @@ class _Registration(NamedTuple):
     injectivity_radius: float
 
 
-_REGISTERED: dict[str, _Registration] = {}
+def _facts(registration):
+    """What two registrations of one name must agree on."""
+    space = registration.space
+    return {
+        "type": type(space).__name__,
+        "metric": type(space.metric).__name__,
+        "shape": list(space.shape),
+        "curvature": list(registration.curvature),
+        "injectivity_radius": registration.injectivity_radius,
+    }
+
+
+_REGISTERED = Registry("space", _facts)
 
 
 class RegisteredSpace:
@@ -52,7 +65,7 @@ class RegisteredSpace:
     """
 
     def __init__(self, name):
-        self._space = find_space(name).space
+        self._space = _REGISTERED.find(name).space
         self.name = name
 
     def __getattr__(self, attribute):
@@ -118,8 +131,6 @@ def register_space(name, factory, *, curvature=(-math.inf, math.inf), injectivit
     >>> mean.protocol_.space_spec["registered"]
     '2x2 matrices'
     """
-    if not (isinstance(name, str) and name):
-        raise ProtocolError(f"name must be a string that is not empty; got {name!r}")
     low, high = (float(bound) for bound in curvature)
     if not low <= high:
         raise ProtocolError(f"curvature must be (lower, upper) bounds; got {curvature!r}")
@@ -133,36 +144,8 @@ def register_space(name, factory, *, curvature=(-math.inf, math.inf), injectivit
                 f"factory of {name!r} must return a geomstats space with a metric; "
                 f"{type(space).__name__} has no {attribute}"
             )
-    new = _Registration(factory, space, (low, high), radius)
-    known = _REGISTERED.setdefault(name, new)
-    if _facts(known) != _facts(new):
-        raise ProtocolError(
-            f"name {name!r} is taken by another space: {_facts(known)}; got {_facts(new)}"
-        )
+    _REGISTERED.add(name, _Registration(factory, space, (low, high), radius))
     return RegisteredSpace(name)
-
-
-def find_space(name):
-    """Return the registration of a name, or raise ProtocolError saying what to do."""
-    if name not in _REGISTERED:
-        raise ProtocolError(
-            f"space {name!r} is not registered in this process: call "
-            f"register_space({name!r}, factory) first, with the factory used where the protocol "
-            f"was made; known are {sorted(_REGISTERED)}"
-        )
-    return _REGISTERED[name]
-
-
-def _facts(registration):
-    """What two registrations of one name must agree on."""
-    space = registration.space
-    return {
-        "type": type(space).__name__,
-        "metric": type(space.metric).__name__,
-        "shape": list(space.shape),
-        "curvature": list(registration.curvature),
-        "injectivity_radius": registration.injectivity_radius,
-    }
 
 
 class RegisteredGeometry(Geometry):
@@ -175,7 +158,7 @@ class RegisteredGeometry(Geometry):
         self._probe_about_reference()
 
     def _prepare(self, reference):
-        registration = find_space(self.space.name)
+        registration = _REGISTERED.find(self.space.name)
         self.registered = self.space.name
         self.curvature = registration.curvature
         self.injectivity_radius = registration.injectivity_radius
@@ -189,13 +172,13 @@ class RegisteredGeometry(Geometry):
     @classmethod
     def to_spec(cls, space):
         """Plain record, for JSON: name and bounds."""
-        return {"name": cls.name, "registered": space.name, **_facts(find_space(space.name))}
+        return {"name": cls.name, "registered": space.name, **_facts(_REGISTERED.find(space.name))}
 
     @classmethod
     def from_spec(cls, spec):
         """Look the space up, and see that it is what the record says."""
         facts = {key: value for key, value in spec.items() if key not in ("name", "registered")}
-        known = _facts(find_space(spec["registered"]))
+        known = _facts(_REGISTERED.find(spec["registered"]))
         if facts != known:
             raise ProtocolError(
                 f"space {spec['registered']!r} is registered as {known}; the record says {facts}"

@@ -17,8 +17,8 @@ from geomstats_ldp.exceptions import (
     UninformativeRegionWarning,
 )
 from geomstats_ldp.inference import WaldRegion
-from geomstats_ldp.losses import loss_from_spec
-from geomstats_ldp.losses.rows import check_rows
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import check_data
 from geomstats_ldp.protocol import GainRule, Protocol
 from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.replication.baselines.regression import (
@@ -205,8 +205,8 @@ class BaselineEstimator(BaseEstimator):
             raise ProtocolError(f"gain must be a GainRule or None; got {self.gain!r}")
 
     def _check_rows(self, X):
-        geometry, loss = self.protocol.geometry, loss_from_spec(self.protocol.loss_spec)
-        data = check_rows(loss, geometry, X, make_engine(self.engine, geometry).twin)
+        geometry, loss = self.protocol.geometry, loss_of(self.protocol)
+        data = check_data(loss, geometry, X, make_engine(self.engine, geometry).twin)
         if len(data) == 0:
             raise ValueError(f"X must have shape (n, ...) with n >= 1; got {data.shape}")
         return data

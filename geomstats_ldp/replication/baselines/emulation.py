@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from geomstats_ldp.compilation import cached_njit
-from geomstats_ldp.losses import loss_from_spec
-from geomstats_ldp.losses.rows import clip_rows
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.replication.baselines.recursion import (
@@ -120,7 +120,7 @@ class BaselineRun:
 
     def __init__(self, protocol, gain, starts, stops, totals, radii, engine):
         geometry = protocol.geometry
-        self._loss, self._protocol = loss_from_spec(protocol.loss_spec), protocol
+        self._loss, self._protocol = loss_of(protocol), protocol
         self._totals, self._radii = totals, radii
         self._directions = probe_directions(geometry.dim)
         self._schedule = one_query_schedule(protocol, gain)
@@ -161,7 +161,7 @@ class BaselineRun:
         streams = make_streams(random_state)
         for first in range(0, len(data), _BLOCK):
             rows = data[first : first + _BLOCK]
-            rows = clip_rows(self._loss, self._protocol.geometry, rows, self._twin)
+            rows = clip_data(self._loss, self._protocol.geometry, rows, self._twin)
             variates = self._protocol.mechanism.draw(len(rows), streams)
             self._answer(first, rows, variates)
 

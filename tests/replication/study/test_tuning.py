@@ -171,7 +171,7 @@ def test_default_tuning_takes_the_same_problem(designs):
     for name in "ADF":
         protocol = design_protocol(designs[name], "privunit", 2.0, 4000, tuning="default")
         paper = design_protocol(designs[name], "privunit", 2.0, 4000)
-        assert protocol.space_spec == paper.space and protocol.loss_spec == paper.loss
+        assert protocol.space_spec == paper.space_spec and protocol.loss_spec == paper.loss_spec
         assert np.allclose(protocol.initial_point, paper.initial_point)
         assert protocol.inference.hessian != "raw" or protocol.inference.horizon
         assert protocol.gain != paper.gain

@@ -1,0 +1,265 @@
+"""All participants of a data set, emulated in rounds, over all cores.
+
+Within a round nobody waits for anybody. Rows are cut into blocks at fixed places, each with random
+streams of its own, and the sums of the blocks are added in order: the result does not depend on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import joblib
+import numpy as np
+from tqdm.auto import tqdm
+
+from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.emulation import BLOCK, DataReader
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.losses import score_coords
+from geomstats_ldp.mechanisms import make_streams, release_into
+from geomstats_ldp.participant import participant_scratch
+from geomstats_ldp.score_regression import RoundState
+
+
+class Asked(NamedTuple):
+    """What the participants of a block share.
+
+    Attributes
+    ----------
+    geometry : Geometry or its twin
+    loss : Loss or its twin
+    mechanism : Mechanism or its twin
+    points : array, shape [n_directions, *point_shape]
+        Query points of the round; row i of it answers the one of index i modulo their number.
+    first : int
+        Place of the first row of the block in the round.
+    """
+
+    geometry: Any
+    loss: Any
+    mechanism: Any
+    points: np.ndarray
+    first: int
+
+
+def answer_rows(asked, data, variates, scratch, counts, sums, outer, messages):
+    """Add the messages of clipped rows to the sums of their query points; runs in both engines.
+
+    Parameters
+    ----------
+    asked : Asked
+    data : array, shape [n, *data_shape]
+    variates : array, shape [n, n_variates]
+    scratch : tuple
+        See `participant_scratch`.
+    counts : array of int, shape [n_directions]
+    sums : array, shape [n_directions, dim]
+    outer : array, shape [n_directions, dim, dim]
+    messages : array, shape [n, *point_shape], or empty
+        Receives the messages as tangent vectors, unless it is empty.
+    """
+    geometry, (vector, coords) = asked.geometry, scratch
+    dim = dispatch.dim(geometry)
+    score, message = coords[0, :dim], coords[2, :dim]
+    index = asked.first % asked.points.shape[0]
+    for i in range(data.shape[0]):
+        point = asked.points[index]
+        score_coords(asked.loss, geometry, point, data[i], vector, score)
+        release_into(asked.mechanism, score, variates[i], coords[1], message)
+        counts[index] += 1
+        for j in range(dim):
+            sums[index, j] += message[j]
+            for k in range(dim):
+                outer[index, j, k] += message[j] * message[k]
+        if messages.shape[0] > 0:
+            dispatch.lift(geometry, message, point, messages[i])
+        index = index + 1 if index + 1 < asked.points.shape[0] else 0
+
+
+_compiled_answer_rows = cached_njit(answer_rows, allocates=False)
+
+
+def emulate_in_rounds(server, data, random_state=None, progress=False, convert=None):
+    """Feed a server of rounds the answers of one participant per row of `data`, in row order.
+
+    Parameters
+    ----------
+    server : RoundServer
+        Changed in place.
+    data : array, shape [n, *data_shape]
+        The rows are checked before the first message is made. No more than are planned.
+    random_state : None, int, numpy Generator, RandomState or Streams
+        As for `emulate`; every block of rows draws from streams of its own.
+    progress : bool, default=False
+    convert : callable, optional
+        See `emulate`.
+
+    Returns
+    -------
+    n_clipped : int
+
+    Raises
+    ------
+    ValueError
+        If the data are not finite or have the wrong shape.
+    ProtocolError
+        If there are more rows than are planned. The server is then what it was.
+    """
+    data = np.asanyarray(data)
+    _check_room(server, len(data))
+    run = _RoundRun(server, convert)
+    blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
+    for block in blocks:
+        run.check(block)
+    return run.answer(map(run.converted, blocks), make_streams(random_state), progress, len(data))
+
+
+def emulate_blocks_in_rounds(server, blocks, random_state=None, progress=False, convert=None):
+    """The same for data that come in blocks of any sizes and are read once.
+
+    Parameters
+    ----------
+    server : RoundServer
+        Changed in place, after the last block.
+    blocks : iterable of array, shape [n_rows, *data_shape]
+    random_state, progress, convert
+        See `emulate_in_rounds`.
+
+    Returns
+    -------
+    n_clipped : int
+
+    Raises
+    ------
+    ValueError, ProtocolError
+        As `emulate_in_rounds`, when the block that is wrong has come. The server is then what it
+        was; `random_state`, if a generator, has moved.
+    """
+    run = _RoundRun(server, convert)
+    checked = (run.check(block) for block in blocks)
+    return run.answer(checked, make_streams(random_state), progress)
+
+
+def _check_room(server, n_rows):
+    planned, received = server.protocol.n_participants, server.n_participants
+    if server.is_complete or (planned is not None and received + n_rows > planned):
+        raise ProtocolError(
+            f"data must stay within the plan of n_participants={planned}, of which {received} have "
+            f"answered in {server.n_closed} closed rounds; got {n_rows} rows"
+        )
+
+
+class _RoundRun(DataReader):
+    """One pass over data, on a copy of the server that hands over its state at the end."""
+
+    def __init__(self, server, convert=None):
+        super().__init__(server, convert)
+        self._server, self._work = server, copy.deepcopy(server)
+        mechanism = server.protocol.mechanism
+        self._compute, self._parts = answer_rows, (self.geometry, self.loss, mechanism)
+        twins = self.loss.twin(), mechanism.twin()
+        if server.engine.twin is not None and None not in twins:
+            self._compute, self._parts = _compiled_answer_rows, (server.engine.twin, *twins)
+        # Interpreted code would only make threads wait for each other.
+        is_compiled = self._compute is _compiled_answer_rows
+        self._n_threads = joblib.effective_n_jobs(-1) if is_compiled else 1
+
+    def answer(self, blocks, streams, progress, total=None):
+        """Answer checked blocks round by round, and count clipped rows."""
+        rows, kept = _Rows(blocks), []
+        bar = tqdm(total=total, disable=not progress, unit="row", desc="participants")
+        with bar, ThreadPoolExecutor(self._n_threads) as pool:
+            while rows.are_left():
+                _check_room(self._work, 1)
+                kept += self._answer_round(rows, streams, pool, bar)
+        self._server.adopt(self._work.state, kept, self._work.n_closed, self._work.closings)
+        return self.n_clipped
+
+    def _answer_round(self, rows, streams, pool, bar):
+        """Answer until the open round is closed or no rows are left."""
+        work, kept, waiting = self._work, [], deque()
+        place, left = int(work.state.counts[-1].sum()), work.round_size()
+        points = work.points(work.round)
+        while left is None or left > 0 or waiting:
+            part = None if left == 0 else rows.take(BLOCK if left is None else min(BLOCK, left))
+            if part is not None:
+                # Drawn here, one after the other, so that no thread decides which streams it gets.
+                waiting.append(
+                    pool.submit(self._answer_block, points, place, part, make_streams(streams[0]))
+                )
+                place, left = place + len(part), left and left - len(part)
+            elif not waiting:
+                break
+            if part is None or len(waiting) > self._n_threads:
+                kept += self._add(*waiting.popleft().result(), bar)
+        work.close_if_full()
+        return kept
+
+    def _answer_block(self, points, place, rows, streams):
+        """Sums of one block, and its messages if they are kept."""
+        rows = self.clipped(rows)
+        dim, n_points = self.geometry.dim, len(points)
+        counts, sums = np.zeros(n_points, dtype=np.int64), np.zeros((n_points, dim))
+        outer = np.zeros((n_points, dim, dim))
+        messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
+        variates = self._server.protocol.mechanism.draw(len(rows), streams)
+        asked, scratch = Asked(*self._parts, points, place), participant_scratch(self.geometry)
+        self._compute(asked, rows, variates, scratch, counts, sums, outer, messages)
+        return place, counts, sums, outer, messages
+
+    def _add(self, place, counts, sums, outer, messages, bar):
+        """Add the sums of a block to the open round; return what a transcript keeps of it."""
+        state = self._work.state
+        parts = [part.copy() for part in state[1:]]
+        for part, more in zip(parts, (counts, sums, outer)):
+            part[-1] += more
+        self._work.state = RoundState(state.centers, *parts)
+        n_rows = int(counts.sum())
+        bar.update(n_rows)
+        if not self._server.keeps_messages:
+            return []
+        indices = (place + np.arange(n_rows)) % len(counts)
+        return [(np.full(n_rows, len(state.centers) - 1), indices, messages)]
+
+
+class _Rows:
+    """Rows that come in blocks of any sizes, taken in pieces of any size."""
+
+    def __init__(self, blocks):
+        self._blocks, self._waiting, self._n_waiting = iter(blocks), deque(), 0
+
+    def are_left(self):
+        """Whether there is another row."""
+        return self._fill(1)
+
+    def take(self, n):
+        """The next n rows, fewer at the end, None when there are none."""
+        self._fill(n)
+        if self._n_waiting == 0:
+            return None
+        taken, size = [], 0
+        while self._waiting and size < n:
+            block = self._waiting.popleft()
+            if len(block) > n - size:
+                self._waiting.appendleft(block[n - size :])
+                block = block[: n - size]
+            taken.append(block)
+            size += len(block)
+        self._n_waiting -= size
+        return taken[0] if len(taken) == 1 else np.concatenate(taken)
+
+    def _fill(self, n):
+        while self._n_waiting < n:
+            block = next(self._blocks, None)
+            if block is None:
+                return self._n_waiting > 0
+            if len(block) > 0:
+                # A copy: whoever sends the blocks may write the next one to the same place.
+                self._waiting.append(np.array(block))
+                self._n_waiting += len(block)
+        return True

@@ -1,0 +1,68 @@
+"""Covariance of the estimate of a collection in rounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from geomstats_ldp.exceptions import NotReadyError
+from geomstats_ldp.inference.sandwich import SandwichEstimate
+from geomstats_ldp.score_regression.shrinkage import guard_strength
+
+
+def estimate_round_sandwich(fit, protocol):
+    r"""Sandwich covariance of the estimate by score regression.
+
+    With u the mean query point less the estimate, l the gradient that the hedged step leaves, I the
+    information about the gradient at the mean query point and e^2 the expected squared error of
+    the Hessian,
+
+    .. math:: C = (\mathrm{guard})\, H^{-1}\{\Sigma\,\tfrac1d\operatorname{tr} I^{-1}
+        + \tfrac{2 e^2}{d (d + 1)} |u|^2 I + l l^\top\} H^{-1}.
+
+    The second term is what the error of the Hessian makes of the distance over which the estimate
+    is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon.
+
+    Parameters
+    ----------
+    fit : ScoreFit or None
+        As `fit_scores` gives it.
+    protocol : Protocol
+
+    Returns
+    -------
+    estimate : SandwichEstimate
+
+    Raises
+    ------
+    NotReadyError
+        If there is no fit, because too few have answered.
+    """
+    if fit is None:
+        raise NotReadyError(
+            f"a region needs {protocol.dim + 1} answers more than query points were answered; "
+            "too few participants have answered"
+        )
+    dim, rule = protocol.dim, protocol.inference
+    free = dim * (dim + 1) / 2
+    location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
+    slope = fit.hessian_error / free * float(fit.offset @ fit.offset) * np.eye(dim)
+    inverse = np.linalg.inv(fit.hessian)
+    covariance = inverse @ (location + slope + np.outer(fit.leftover, fit.leftover)) @ inverse
+    # As for pairs, the guard counts the error of the slope before it is made symmetric.
+    error = math.sqrt(fit.hessian_error * dim**2 / free)
+    relative = error / max(float(np.linalg.norm(fit.hessian)), fit.hessian_floor)
+    strength = guard_strength(dim) if rule.guard is None else rule.guard
+    guard = 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
+    return SandwichEstimate(
+        regression=fit,
+        hessian=fit.hessian,
+        score_covariance=fit.score_covariance,
+        covariance=guard * (covariance + covariance.T) / 2,
+        hessian_floor=fit.hessian_floor,
+        hessian_bound=fit.hessian_bound,
+        hessian_floor_active=fit.hessian_floor_active,
+        hessian_bound_active=fit.hessian_bound_active,
+        guard=float(guard),
+    )

@@ -1,0 +1,129 @@
+"""The plan of a collection in rounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.protocol.rules import _positive, _Rule
+from geomstats_ldp.score_regression.moments import MOMENTS
+
+#: Share of an even part that the first round gets.
+_FIRST_SHARE = 1 / 3
+
+#: Most rounds of a plan.
+_MOST_ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class RoundPlan(_Rule):
+    """Rounds of a collection, in which many participants are asked at the same few points.
+
+    Parameters
+    ----------
+    n_rounds : int
+        Number of rounds.
+    sizes : tuple of int, shape [n_rounds], optional
+        Participants planned for each, at which it closes on its own. None leaves all closing to
+        whoever runs the collection.
+    minimum : int
+        Fewest answers with which a round may be closed.
+    moment : None, "first" or "second"
+        Moment of the data in which the scores are linear, if there is one; see
+        `geomstats_ldp.score_regression.moments`.
+    bending_length : float
+        Distance over which scores bend, in tangent length: rounds asked farther from the target
+        count less.
+    """
+
+    n_rounds: int
+    sizes: tuple | None = None
+    minimum: int = 1
+    moment: str | None = None
+    bending_length: float = math.inf
+
+    def __post_init__(self):
+        check_n_rounds(self.n_rounds)
+        if not _is_count(self.minimum):
+            raise ProtocolError(f"minimum must be a positive integer; got {self.minimum!r}")
+        if self.moment not in MOMENTS:
+            raise ProtocolError(f"moment must be one of {MOMENTS}; got {self.moment!r}")
+        if self.bending_length != math.inf:
+            _positive("bending_length", self.bending_length)
+        if self.sizes is not None:
+            self._check_sizes()
+        self._settle()
+
+    def _check_sizes(self):
+        sizes = tuple(self.sizes)
+        if len(sizes) != self.n_rounds or not all(map(_is_count, sizes)):
+            raise ProtocolError(
+                f"sizes must be {self.n_rounds} positive integers, one a round; got {self.sizes!r}"
+            )
+        object.__setattr__(self, "sizes", tuple(map(int, sizes)))
+
+    @property
+    def n_participants(self):
+        """Participants planned in all, or None."""
+        return None if self.sizes is None else sum(self.sizes)
+
+
+def _is_count(value):
+    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
+
+
+def check_n_rounds(n_rounds):
+    """Return a number of rounds, or raise ProtocolError."""
+    if not _is_count(n_rounds) or n_rounds > _MOST_ROUNDS:
+        raise ProtocolError(
+            f"n_rounds must be an integer from 1 to {_MOST_ROUNDS}, or None for pairs; "
+            f"got {n_rounds!r}"
+        )
+    return int(n_rounds)
+
+
+def round_sizes(n_participants, n_rounds, smallest):
+    """Sizes that grow geometrically from a third of an even share.
+
+    The first rounds only find the neighbourhood of the target, and the estimate gains most from the
+    last, which are asked closest to it.
+
+    Parameters
+    ----------
+    n_participants : int
+    n_rounds : int
+        Fewer are planned if they would have less than `smallest` participants on average.
+    smallest : int
+        Fewest participants of a round, as far as there are so many.
+
+    Returns
+    -------
+    sizes : tuple of int
+    """
+    n_rounds = max(1, min(n_rounds, n_participants // max(smallest, 1)))
+    spare = n_participants - n_rounds * min(smallest, n_participants // n_rounds)
+    base = (n_participants - spare) // n_rounds
+    first = max(n_participants * _FIRST_SHARE / n_rounds, 1.0)
+    ratio = _growth(n_participants / first, n_rounds)
+    shares = [ratio**i for i in range(n_rounds)]
+    wanted = [max(n_participants * share / sum(shares) - base, 0.0) for share in shares]
+    total = sum(wanted)
+    sizes = [base + int(spare * part / total) if total else base for part in wanted]
+    sizes[-1] += n_participants - sum(sizes)
+    return tuple(sizes)
+
+
+def _growth(total, n_terms):
+    """Ratio of the geometric series of `n_terms` terms from 1 that sums to `total`."""
+    if n_terms == 1:
+        return 1.0
+    low, high = 1.0, max(total, 2.0)
+    for _ in range(100):
+        middle = (low + high) / 2
+        if sum(middle**i for i in range(n_terms)) < total:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,22 @@
+"""Regression of scores on their query points: what a collection in rounds is estimated by."""
+
+from geomstats_ldp.score_regression.fit import ScoreFit, fit_scores
+from geomstats_ldp.score_regression.state import (
+    RoundState,
+    closed_round,
+    initial_round_state,
+    merge_states,
+    query_points,
+    without_messages,
+)
+
+__all__ = [
+    "RoundState",
+    "ScoreFit",
+    "closed_round",
+    "fit_scores",
+    "initial_round_state",
+    "merge_states",
+    "query_points",
+    "without_messages",
+]

@@ -1,0 +1,279 @@
+r"""Estimate from all messages of a collection in rounds: one regression of scores on query points.
+
+In the chart at a centre c the mean message at query q, carried to c, is
+
+.. math:: E z_q = A_q \beta,\qquad \beta = (g, K),
+
+with g the gradient and K the Hessian of the population loss at c (`moments`). Weighted least
+squares gives both. The estimate is a Newton step from the mean query point, hedged against the
+error of the Hessian. See docs/theory/rounds.md for what is proved about it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from geomstats_ldp.geometry.regions import project
+from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
+from geomstats_ldp.score_regression.shrinkage import (
+    clip_eigenvalues,
+    covariance_floor,
+    deviatoric_size,
+    hessian_floor,
+    shrink_deviatoric,
+)
+from geomstats_ldp.score_regression.state import query_points
+
+#: Charts through which an estimate is brought, each about the estimate before.
+_N_CHARTS = 3
+
+#: Share of the expected square error of the Hessian against which the step is hedged. A full share
+#: minimises the error of one step; but then centres approach a far target too slowly.
+_HEDGE = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreFit:
+    """Estimate and what its covariance is made of, in coordinates of the public frame.
+
+    Attributes
+    ----------
+    point : array, shape [*point_shape]
+        The estimate, in the working region.
+    n_participants : int
+        Messages it is made from.
+    score_covariance : array, shape [dim, dim]
+        Covariance of one released score, pooled within query points, above the known noise.
+    raw_hessian : array, shape [dim, dim]
+        Hessian by least squares.
+    hessian : array, shape [dim, dim]
+        The same, shrunk by its noise and with eigenvalues in their public range.
+    hessian_error : float
+        Expected squared Frobenius norm of its error.
+    information : array, shape [dim, dim]
+        Inverse covariance, in units of the score variance, of the gradient at the mean query point.
+    gram : array, shape [n_basis, n_basis]
+        Information about the Hessian, in the same units.
+    offset : array, shape [dim]
+        Mean query point less the estimate.
+    leftover : array, shape [dim]
+        Gradient that the hedged step leaves to go.
+    hessian_floor, hessian_bound : float
+        Bounds between which the eigenvalues of the Hessian were put.
+    hessian_floor_active, hessian_bound_active : bool
+        Whether the vanishing floor or the public bound L_H moved an eigenvalue.
+    is_cut : bool
+        Whether the last step was shortened, or the estimate put back into the working region.
+    """
+
+    point: np.ndarray
+    n_participants: int
+    score_covariance: np.ndarray
+    raw_hessian: np.ndarray
+    hessian: np.ndarray
+    hessian_error: float
+    information: np.ndarray
+    gram: np.ndarray
+    offset: np.ndarray
+    leftover: np.ndarray
+    hessian_floor: float
+    hessian_bound: float
+    hessian_floor_active: bool
+    hessian_bound_active: bool
+    is_cut: bool
+
+
+def degrees_of_freedom(state):
+    """Messages less the means that are taken off them; the covariance of scores needs dim + 1."""
+    return state.n_participants - int(np.count_nonzero(state.counts))
+
+
+def fit_scores(protocol, state, twin=None):
+    """Estimate from the sums of a collection in rounds.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        With rounds.
+    state : RoundState
+    twin : NamedTuple, optional
+        Twin of the geometry, for the compiled engine.
+
+    Returns
+    -------
+    fit : ScoreFit or None
+        None while too few have answered to tell a score from its noise; the estimate is then the
+        centre of the last round.
+    """
+    if degrees_of_freedom(state) <= protocol.dim:
+        return None
+    answers = _Answers(protocol, state)
+    center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
+    for _ in range(_N_CHARTS):
+        fit = _fit_in_chart(protocol, answers, center, weights, twin)
+        center = fit.point
+        if protocol.rounds.moment is None:
+            weights = _bending_weights(protocol, answers, state.centers, fit)
+    return fit
+
+
+class _Answers:
+    """Query points that were answered, and the moments of their messages."""
+
+    def __init__(self, protocol, state):
+        rounds, directions = np.nonzero(state.counts)
+        self.rounds = rounds
+        self.points = query_points(protocol, state)[rounds, directions]
+        self.counts = state.counts[rounds, directions].astype(float)
+        self.means = state.sums[rounds, directions] / self.counts[:, None]
+        squares = self.means[:, :, None] * self.means[:, None, :]
+        self.scatter = state.outer[rounds, directions] - self.counts[:, None, None] * squares
+        self.n = int(self.counts.sum())
+
+
+def _bending_weights(protocol, answers, centers, fit):
+    """Weights of query points, less for rounds whose linear term was taken too far away.
+
+    A score that is linear only to first order is off by about b = D^2 / (2 l) at distance D, in
+    units of the parameter, with l the length over which it bends. A round with this bias and the
+    share of its own of the variance tr(Xi) / n errs least with weight 1 / (1 + n b^2 / tr Xi).
+    """
+    distances = np.array([protocol.geometry.dist(fit.point, center) for center in centers])
+    bias = distances**2 / (2 * protocol.rounds.bending_length)
+    inverse = np.linalg.inv(fit.hessian)
+    spread = np.trace(inverse @ fit.score_covariance @ inverse)
+    weights = 1 / (1 + answers.n * bias**2 / spread)
+    weights = weights[answers.rounds]
+    return weights / weights.max()
+
+
+def _fit_in_chart(protocol, answers, center, weights, twin):
+    """Least squares and one hedged step in the chart at `center`."""
+    geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
+    is_isotropic = rule.hessian == "isotropic"
+    basis = symmetric_basis(dim, is_isotropic)
+    coords, maps = charted(geometry, twin, answers.points, center)
+    design = design_matrices(
+        protocol.rounds.moment, geometry, answers.points, center, coords, maps, basis
+    )
+    covariance = _pooled_covariance(protocol, answers, maps)
+    variance = float(np.trace(covariance)) / dim
+    share = answers.counts * weights
+    means = np.einsum("nij,nj->ni", maps, answers.means)
+    estimate, spread, gram = _least_squares(
+        design, share, weights, means, rule, basis, variance, answers.n
+    )
+    raw = np.einsum("k,kij->ij", estimate[dim:], basis)
+    hessian, error, bounds = _usable_hessian(protocol, raw, spread * variance, basis, answers.n)
+    # From the mean query point, where the gradient is least tied to the error of the Hessian.
+    pivot = share @ coords / share.sum()
+    gradient = estimate[:dim] + raw @ pivot
+    step = hessian @ np.linalg.inv(hessian @ hessian + _HEDGE * error / dim * np.eye(dim))
+    target = pivot - step @ gradient
+    point, is_cut = _move(protocol, center, target)
+    offset = pivot - target
+    at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
+    return ScoreFit(
+        point=point,
+        n_participants=answers.n,
+        score_covariance=covariance,
+        raw_hessian=raw,
+        hessian=hessian,
+        hessian_error=error,
+        information=np.linalg.inv(at_pivot @ spread @ at_pivot.T),
+        gram=gram,
+        offset=offset,
+        leftover=hessian @ (offset - step @ hessian @ offset),
+        is_cut=is_cut,
+        **bounds,
+    )
+
+
+def _pooled_covariance(protocol, answers, maps):
+    """Covariance of one released score within query points; no model of the means enters."""
+    total = np.einsum("nij,njk,nlk->il", maps, answers.scatter, maps)
+    total = total / (answers.n - len(answers.points))
+    eigenvalues = np.linalg.eigvalsh(total)
+    floor = covariance_floor(eigenvalues, protocol.inference, protocol.mechanism, answers.n)
+    return clip_eigenvalues(total, floor)
+
+
+def _least_squares(design, share, weights, means, rule, basis, variance, n):
+    """Gradient and Hessian, ridged or pulled to a public prior, with their covariance.
+
+    Returns
+    -------
+    estimate : array, shape [dim + n_basis]
+    spread : array, shape [dim + n_basis, dim + n_basis]
+        Covariance in units of the variance of a coordinate of one score.
+    gram : array, shape [n_basis, n_basis]
+        Information about the Hessian when the gradient is unknown.
+    """
+    dim = means.shape[1]
+    normal = np.einsum("nij,n,nik->jk", design, share, design)
+    moments = np.einsum("nij,n,ni->j", design, share, means)
+    mixed = np.linalg.lstsq(normal[:dim, :dim], normal[:dim, dim:], rcond=None)[0]
+    gram = normal[dim:, dim:] - normal[dim:, :dim] @ mixed
+    weight = rule.ridge * np.trace(gram) / len(gram) / math.sqrt(n)
+    if rule.prior_hessian is not None:
+        pull = variance / rule.prior_sd**2
+        moments[dim:] += pull * np.einsum("kij,ij->k", basis, np.array(rule.prior_hessian))
+        weight += pull
+    normal[dim:, dim:] += weight * np.eye(len(gram))
+    inverse = np.linalg.pinv(normal, hermitian=True)
+    meat = np.einsum("nij,n,nik->jk", design, share * weights, design)
+    return inverse @ moments, inverse @ meat @ inverse, gram
+
+
+def _usable_hessian(protocol, raw, spread, basis, n):
+    """Hessian that can be inverted, its expected square error, and the bounds put upon it."""
+    rule, dim = protocol.inference, protocol.dim
+    noise = spread[dim:, dim:]
+    trace = np.einsum("kii->k", basis) / math.sqrt(dim)
+    spherical = float(trace @ noise @ trace)
+    deviatoric = max(float(np.trace(noise)) - spherical, 0.0)
+    low, high = (0.0, math.inf) if rule.hessian_range is None else rule.hessian_range
+    hessian, kept = raw, 1.0
+    if rule.hessian == "shrunk" and rule.prior_hessian is None:
+        hessian, kept = shrink_deviatoric(raw, deviatoric, rule.hessian_range)
+    # As for pairs: what is shrunk away is charged with half of its noise.
+    deviatoric *= (1 + kept) / 2
+    if rule.hessian_range is not None:
+        spherical = min(spherical, dim * (high - low) ** 2 / 3)
+        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
+    eigenvalues = np.linalg.eigvalsh(hessian)
+    bound = min(protocol.hessian_bound, high)
+    floor = max(low, hessian_floor(eigenvalues, rule, bound, n))
+    bounds = {
+        "hessian_floor": float(floor),
+        "hessian_bound": float(bound),
+        "hessian_floor_active": bool(eigenvalues[0] < floor > low),
+        "hessian_bound_active": bool(eigenvalues[-1] > protocol.hessian_bound),
+    }
+    return clip_eigenvalues(hessian, floor, bound), spherical + deviatoric, bounds
+
+
+def _move(protocol, center, coords):
+    """Point with given coordinates in the chart, not farther than the region is wide, and in it."""
+    geometry, region = protocol.geometry, protocol.working_region
+    length = float(np.linalg.norm(coords))
+    is_cut = length > region.radius
+    if is_cut:
+        coords = coords * (region.radius / length)
+    point = geometry.exp(geometry.lift(coords, center), center)
+    inside = into_region(protocol, point)
+    return inside, bool(is_cut or inside is not point)
+
+
+def into_region(protocol, point):
+    """Nearest point of the region of iterates; the point itself if it is inside."""
+    geometry = protocol.geometry
+    room = protocol.radius.maximum if protocol.working_region.holds_queries else 0.0
+    out, scratch = np.empty(geometry.shape), np.zeros((2, *geometry.shape))
+    moved = project(
+        protocol.working_region, geometry, room, point, scratch, np.zeros(geometry.dim), out
+    )
+    return out if moved else point

@@ -1,0 +1,150 @@
+r"""How the expected message depends on the query point.
+
+In the chart at a centre c the expected message at q, carried to c, is a linear function of the
+gradient g and the Hessian K of the population loss at c: exactly so where scores are linear in a
+moment of the data, and to first order for all other losses.
+
+* No moment: :math:`g + K y` with y the coordinates of q, up to a remainder of second order.
+* First moment, scores :math:`-P_q m` on the sphere with :math:`P_q = I - q q^\top`: the moment is
+  :math:`m = \kappa c - B_c g`, and the Hessian the scalar :math:`\kappa`.
+* Second moment, scores :math:`-P_q S q` on the sphere: modulo the identity, which no score sees,
+  :math:`S = -(c (B_c g)^\top + B_c g c^\top) - B_c K B_c^\top`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.geometry import dispatch
+
+#: Moments in which scores can be linear; None for none.
+MOMENTS = (None, "first", "second")
+
+
+def symmetric_basis(dim, is_isotropic):
+    """Orthonormal basis of the Hessians there can be, shape [n_basis, dim, dim].
+
+    Symmetric matrices, or multiples of the identity, in the Frobenius inner product.
+    """
+    if is_isotropic:
+        return np.eye(dim)[None] / math.sqrt(dim)
+    basis = []
+    for i in range(dim):
+        for j in range(i + 1):
+            matrix = np.zeros((dim, dim))
+            matrix[i, j] = matrix[j, i] = 1.0 if i == j else math.sqrt(0.5)
+            basis.append(matrix)
+    return np.stack(basis)
+
+
+def chart(geometry, points, center, vectors, unit, coords, frames):
+    """Coordinates of query points in the chart at a centre, and their frames carried there.
+
+    Runs in both engines.
+
+    Parameters
+    ----------
+    geometry : Geometry or its twin
+    points : array, shape [n, *point_shape]
+    center : array, shape [*point_shape]
+    vectors : array, shape [2, *point_shape]
+        Scratch.
+    unit : array, shape [dim]
+        Scratch.
+    coords : array, shape [n, dim]
+        Receives the frame coordinates of the logarithms.
+    frames : array, shape [n, dim, dim]
+        Receives, row by row, the coordinates at the centre of each frame vector at the points.
+    """
+    for k in range(points.shape[0]):
+        dispatch.log_coords(geometry, points[k], center, vectors[0], coords[k])
+        for j in range(coords.shape[1]):
+            for i in range(coords.shape[1]):
+                unit[i] = 1.0 if i == j else 0.0
+            dispatch.lift(geometry, unit, points[k], vectors[0])
+            dispatch.transport(geometry, vectors[0], points[k], center, vectors[1])
+            dispatch.coordinates(geometry, vectors[1], center, frames[k, j])
+
+
+_compiled_chart = cached_njit(chart, allocates=False)
+
+
+def charted(geometry, twin, points, center):
+    """Coordinates of points in the chart at a centre, and the maps that carry messages there.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    twin : NamedTuple or None
+        Twin of the geometry, for the compiled engine.
+    points : array, shape [n, *point_shape]
+    center : array, shape [*point_shape]
+
+    Returns
+    -------
+    coords : array, shape [n, dim]
+    maps : array, shape [n, dim, dim]
+        Matrices that take frame coordinates at a point to those at the centre.
+    """
+    n, dim = len(points), geometry.dim
+    coords, frames = np.empty((n, dim)), np.empty((n, dim, dim))
+    scratch = np.zeros((2, *geometry.shape)), np.zeros(dim)
+    if twin is None:
+        chart(geometry, points, center, *scratch, coords, frames)
+    else:
+        _compiled_chart(twin, points, center, *scratch, coords, frames)
+    return coords, np.swapaxes(frames, 1, 2)
+
+
+def design_matrices(moment, geometry, points, center, coords, maps, basis):
+    """Expected messages, carried to the centre, for unit gradients and the Hessians of a basis.
+
+    Parameters
+    ----------
+    moment : None, "first" or "second"
+    geometry : Geometry
+    points : array, shape [n, *point_shape]
+    center : array, shape [*point_shape]
+    coords, maps
+        From `charted`.
+    basis : array, shape [n_basis, dim, dim]
+        From `symmetric_basis`.
+
+    Returns
+    -------
+    design : array, shape [n, dim, dim + n_basis]
+    """
+    dim = geometry.dim
+    if moment is None:
+        gradients = np.broadcast_to(np.eye(dim), (len(points), dim, dim))
+        return np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
+    axes = geometry.lift(np.eye(dim), center)
+    scores = _MEAN_SCORES[moment](axes, center, basis, points)
+    frames = np.stack([geometry.lift(np.tile(e, (len(points), 1)), points) for e in np.eye(dim)], 1)
+    return maps @ np.einsum("nia,nka->nik", frames, scores)
+
+
+def _first_moment_scores(axes, center, basis, points):
+    """Scores -P_q m, shape [n, dim + 1, dim + 1]; the Hessian kappa I is kappa sqrt(d) units."""
+    moments = np.concatenate([-axes, center[None] / math.sqrt(len(axes))])
+    return -_tangential(np.broadcast_to(moments, (len(points), *moments.shape)), points)
+
+
+def _second_moment_scores(axes, center, basis, points):
+    """Scores -P_q S q, shape [n, dim + n_basis, dim + 1]."""
+    mixed = -np.einsum("a,jb->jab", center, axes)
+    mixed = mixed + np.swapaxes(mixed, 1, 2)
+    moments = np.concatenate([mixed, -np.einsum("ia,kij,jb->kab", axes, basis, axes)])
+    return -_tangential(np.einsum("kab,nb->nka", moments, points), points)
+
+
+_MEAN_SCORES = {"first": _first_moment_scores, "second": _second_moment_scores}
+
+
+def _tangential(vectors, points):
+    """Tangent parts at points, shape [n, p], of vectors, shape [n, k, p]."""
+    normal = np.einsum("nka,na->nk", vectors, points)
+    return vectors - normal[..., None] * points[:, None, :]

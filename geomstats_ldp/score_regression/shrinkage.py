@@ -1,0 +1,84 @@
+"""Estimated Hessians and covariances that noise does not spoil: matrices in, matrices out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+#: Smallest eigenvalues, relative to the public bounds, that keep the matrices invertible.
+_TINY = 1e-12
+
+
+def spherical_part(matrix):
+    """Return tr(H)/d times the identity."""
+    return np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+
+
+def shrink_deviatoric(hessian, noise, hessian_range=None):
+    """Shrink the deviatoric part of an estimated Hessian by the noise it carries.
+
+    Parameters
+    ----------
+    hessian : array, shape [dim, dim]
+        Symmetric.
+    noise : float
+        Expected squared Frobenius norm of the noise of its deviatoric part.
+    hessian_range : tuple (low, high), optional
+        Public range of the eigenvalues, under which no more is kept than the share of
+        `deviatoric_size` in it plus noise.
+
+    Returns
+    -------
+    hessian : array, shape [dim, dim]
+    kept : float
+        The share kept; one where there is nothing to shrink.
+    """
+    spherical = spherical_part(hessian)
+    deviatoric = hessian - spherical
+    size = float(np.sum(deviatoric**2))
+    kept = max(0.0, 1.0 - noise / size) if size > 0 else 1.0
+    if hessian_range is not None and noise > 0:
+        signal = deviatoric_size(len(hessian), hessian_range)
+        kept = min(kept, signal / (signal + noise))
+    return spherical + kept * deviatoric, kept
+
+
+def deviatoric_size(dim, hessian_range):
+    """Squared norm of a deviatoric part to reckon with when the eigenvalues have a public range.
+
+    With one eigenvalue at one end of a range of width w and the others at the other end, as for
+    data along a geodesic, it is (1 - 1/d) w^2; with eigenvalues spread evenly (d - 1) w^2 / 12 on
+    average. The larger of the two.
+    """
+    low, high = hessian_range
+    return (dim - 1) * (high - low) ** 2 / min(dim, 12)
+
+
+def clip_eigenvalues(matrix, low, high=np.inf):
+    """Put the eigenvalues of a symmetric matrix into [low, high]."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return (vectors * np.clip(values, low, high)) @ vectors.T
+
+
+def hessian_floor(eigenvalues, rule, hessian_bound, n_participants):
+    """Vanishing eigenvalue floor of section S.3."""
+    scale = max(rule.hessian_unit, float(np.mean(np.abs(eigenvalues))))
+    floor = rule.hessian_floor * scale * n_participants**-0.25
+    return min(hessian_bound / 2, max(floor, _TINY * hessian_bound))
+
+
+def covariance_floor(eigenvalues, rule, mechanism, n_participants):
+    """Known noise variance or, without noise, the vanishing floor of section S.3."""
+    if mechanism.noise_variance_floor > 0:
+        return mechanism.noise_variance_floor
+    scale = max(rule.covariance_unit, float(np.mean(np.abs(eigenvalues))))
+    floor = rule.covariance_floor * scale * n_participants ** (-1 / 3)
+    return max(floor, _TINY * mechanism.bound**2)
+
+
+def guard_strength(dim):
+    """Strength a of the guard by dimension.
+
+    Matching the mean of the statistic asks for (d + 1) / (2 d), which tends to 1/2; its quantiles
+    ask for more, the less the more coordinates there are to average over.
+    """
+    return min(2.5, 0.5 + 6.0 / dim)
