@@ -44,9 +44,10 @@ import numpy as np
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import geomstats_ldp
-    from geomstats_ldp import PrivateVMFLocation
+    from geomstats_ldp import PrivateVMFLocation, Tuning
     rows = np.random.default_rng(0).normal([1.0, 0.0, 2.0], 1.0, size=(8, 3))
-    location = PrivateVMFLocation(initial_point=[0, 0, 1], random_state=0, engine=ENGINE)
+    tuning = Tuning(engine=ENGINE)
+    location = PrivateVMFLocation(initial_point=[0, 0, 1], random_state=0, tuning=tuning)
     location.fit(rows)
 print(geomstats_ldp.__file__)
 print(sum("compiled code" in str(w.message) for w in caught), location.estimate_.tolist())
@@ -209,7 +210,8 @@ def test_the_root_logger_stays_as_it_was():
         "import logging\n"
         "root = logging.getLogger()\n"
         "before = root.level, list(root.handlers)\n"
-        "import geomstats_ldp\n"
+        "from geomstats_ldp import Participant, PrivatePCA\n"
+        "import geomstats_ldp.testing\n"
         "assert (root.level, root.handlers) == before, (root.level, root.handlers)\n"
     )
     run(program, ROOT.parent)

@@ -166,6 +166,16 @@ def test_a_reference_in_any_unit_has_a_frame(n, unit, metric):
         Geometry(geometry.space, reference, basis=geometry.basis * 1.001)
 
 
+def test_a_log_euclidean_reference_must_leave_digits_for_its_neighbours():
+    geometry = spd("SPDLogEuclidean", 2, np.diag([1.0, 1e-7]))
+    coords = np.array([0.1, 0.3, -0.2])
+    point = geometry.exp(geometry.lift(coords, geometry.reference), geometry.reference)
+    back = geometry.coordinates(geometry.log(point, geometry.reference), geometry.reference)
+    np.testing.assert_allclose(back, coords, atol=1e-16 * 1e7 * 10)
+    with pytest.raises(ValueError, match=r"condition number .* units of like size"):
+        spd("SPDLogEuclidean", 2, np.diag([1.0, 1e-12]))
+
+
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("metric", METRICS)
 def test_matrices_in_mixed_units_are_taken_for_what_they_are(n, metric):

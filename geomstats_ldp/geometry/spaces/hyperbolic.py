@@ -217,13 +217,13 @@ def _plane(twin, p, q):
         across += (shrink * _side(flip, along, p[i], q[i])) ** 2
     p_length, q_length = np.sqrt(p_square), np.sqrt(q_square)
     times = p_length * q[0] + q_length * p[0]
-    radial = unit * gap / choose(times > 0.0, times, 1.0)
-    half_radial = radial / np.sqrt(2.0 * (1.0 + np.sqrt(1.0 + radial * radial)))
+    radial = gap / choose(times > 0.0, times, 1.0)
+    half_radial = radial * radial / (2.0 + 2.0 * np.sqrt(1.0 + (unit * radial) ** 2))
     # |x| |y| (1 - cos) is the wedge squared over |x| |y| (1 + cos), where that does not cancel.
     lengths = p_length * q_length
     plus = choose(product > 0.0, lengths + product, 1.0)
     turned = choose(product > 0.0, square * across / plus, lengths - product)
-    half = np.hypot(half_radial, unit * np.sqrt(0.5 * turned))
+    half = unit * np.sqrt(half_radial + 0.5 * turned)
     return flip, along, unit * unit * square, unit * unit * across, half
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from numba.extending import register_jitable
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import choose
 from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
@@ -48,6 +49,9 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
 )
 from geomstats_ldp.twins import compile_for_twin
 
+#: A rotation of the eigenvectors must leave half of the digits of the smallest eigenvalue.
+_LARGEST_CONDITION = 1e8
+
 
 class SPDLogEuclideanGeometry(SPDGeometry):
     """Log-Euclidean metric: the Frobenius metric of matrix logarithms."""
@@ -61,10 +65,24 @@ class SPDLogEuclideanGeometry(SPDGeometry):
 
         Transport does not depend on the path, so this is the frame given at the identity; entries
         off the diagonal are those of the logarithm times the square root of two.
+
+        Raises
+        ------
+        ProtocolError
+            If the eigenvalues of the reference differ so much that doubles cannot hold matrices of
+            other eigenvectors next to it.
         """
         identity = coordinate_matrices(self.shape[0])
         identity /= frobenius(identity)[:, None, None]
-        return _from_flat(identity, _spectrum(reference))
+        values, vectors = _spectrum(reference)
+        condition = np.max(values) / np.min(values)
+        if not condition < _LARGEST_CONDITION:
+            raise ProtocolError(
+                f"reference must have a condition number under {_LARGEST_CONDITION:g} with the "
+                f"log-Euclidean metric; got {condition:.3g}. Bring the variables to units of like "
+                "size, or use the affine-invariant metric, which does not depend on them"
+            )
+        return _from_flat(identity, (values, vectors))
 
     def flat(self, tangent_vec, base_point):
         """Differential of the logarithm."""
