@@ -54,7 +54,9 @@ def as_floats(name, values):
     values : array-like
     """
     try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+        array = np.asarray(values)
+        if array.dtype.kind != "c":  # only a warning would tell of the imaginary part
+            return array.astype(float, copy=False)
+    except (TypeError, ValueError, OverflowError):
         pass  # the text of this error would quote the value, as would a chained one
     raise ProtocolError(f"{name} must be an array of real numbers; got something else")
