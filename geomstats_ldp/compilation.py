@@ -34,6 +34,7 @@ KERNEL_FOLDERS = (
     "mechanisms",
     "replication/baselines",
     "replication/study",
+    "score_regression",
     "server",
 )
 
@@ -87,7 +88,9 @@ def cached_njit(function, allocates=True):
     """
     if config.DISABLE_JIT:
         return function
-    options = {} if allocates else {"_nrt": False, "error_model": "numpy"}
+    # Kernels touch no Python objects, so other threads may run meanwhile.
+    options = {"nogil": True}
+    options |= {} if allocates else {"_nrt": False, "error_model": "numpy"}
     # Numba names its cache files, and links machine code, by this.
     function.__qualname__ += f".{_DIGEST}"
     try:
