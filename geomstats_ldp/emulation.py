@@ -185,7 +185,7 @@ class DataReader:
     Attributes
     ----------
     n_clipped : int
-        Rows that were moved to the public bounds so far.
+        Rows that were moved to the public bounds so far, for whoever answers them to count.
     """
 
     def __init__(self, server, convert=None):
@@ -210,11 +210,10 @@ class DataReader:
             raise type(error)(f"{error}, counted from row {start}") from error
 
     def clipped(self, rows):
-        """Converted rows inside the public bounds."""
+        """Converted rows inside the public bounds, and how many were moved there."""
         given = np.asarray(rows, dtype=float)
         rows = clip_data(self.loss, self.geometry, given, self._twin)
-        self.n_clipped += count_clipped(self.loss, given, rows)
-        return rows
+        return rows, count_clipped(self.loss, given, rows)
 
 
 class _Run(DataReader):
@@ -239,7 +238,8 @@ class _Run(DataReader):
         return self.n_clipped
 
     def _answer_rounds(self, rows, streams):
-        rows = self.clipped(rows)
+        rows, n_clipped = self.clipped(rows)
+        self.n_clipped += n_clipped
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
         self._compute(self._crowd, self._state, rows, variates, messages)

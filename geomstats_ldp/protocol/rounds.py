@@ -62,6 +62,10 @@ class RoundPlan(_Rule):
             raise ProtocolError(
                 f"sizes must be {self.n_rounds} positive integers, one a round; got {self.sizes!r}"
             )
+        if self.minimum > min(sizes):
+            raise ProtocolError(
+                f"minimum must be at most the smallest of sizes={sizes}; got {self.minimum}"
+            )
         object.__setattr__(self, "sizes", tuple(map(int, sizes)))
 
     @property

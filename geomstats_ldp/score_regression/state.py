@@ -76,22 +76,23 @@ def without_messages(state):
     return RoundState(state.centers.copy(), *(np.zeros_like(part) for part in state[1:]))
 
 
-def query_points(protocol, state, known=()):
+def query_points(protocol, state, known=None):
     """Public points that each round asks at, shape [n_opened, n_directions, *point_shape].
 
-    `known` holds those of the first rounds where they have been computed before.
+    `known` are those of the first rounds, where they have been computed before.
     """
     geometry, directions = protocol.geometry, np.array(protocol.directions)
     points = np.empty((state.n_opened, len(directions), *geometry.shape))
-    points[: len(known)] = known
-    for number in range(len(known), state.n_opened):
+    n_known = 0 if known is None else len(known)
+    points[:n_known] = known if n_known else 0.0
+    for number in range(n_known, state.n_opened):
         center, offsets = state.centers[number], round_radius(protocol.radius, number) * directions
         points[number] = geometry.retract(geometry.lift(offsets, center), center)
     return points
 
 
 def add_one_by_one(rounds, indices, coords, counts, sums, outer):
-    """Add messages to the sums of their query points, in order; runs in both engines."""
+    """Add messages to the sums of their query points, in order; compiled for both engines."""
     for i in range(coords.shape[0]):
         number, index = rounds[i], indices[i]
         counts[number, index] += 1

@@ -139,6 +139,62 @@ def check_batch(protocol, vectors):
     return vectors
 
 
+def check_addressed(protocol, transcript):
+    """Return messages, addresses and closings of a transcript of rounds, of the right types.
+
+    Whether a message can be one, and a round could close, shows when they are replayed.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    transcript : Transcript
+
+    Returns
+    -------
+    coords : array, shape [n, dim]
+    addresses : array of int, shape [n, 2]
+    closings : array of int, shape [n_closed]
+
+    Raises
+    ------
+    InvalidMessageError
+        Naming the field that is wrong.
+    """
+    coords = _numbers("messages", transcript.messages, "fiu", (-1, protocol.dim)).astype(float)
+    addresses = _numbers("addresses", transcript.addresses, "iu", (len(coords), 2))
+    closings = _numbers("closings", transcript.closings, "iu", (-1,))
+    addresses, closings = addresses.astype(np.int64), closings.astype(np.int64)
+    limits = np.array([protocol.rounds.n_rounds, len(protocol.directions)])
+    if not np.isfinite(coords).all():
+        raise InvalidMessageError("messages must be finite; they contain NaN or inf")
+    if np.any(addresses < 0) or np.any(addresses >= limits):
+        raise InvalidMessageError(
+            f"addresses must name rounds and query points under {tuple(limits.tolist())}"
+        )
+    is_ascending = np.all(np.diff(closings, prepend=0, append=len(coords) + 1) > 0)
+    if len(closings) > protocol.rounds.n_rounds or not is_ascending:
+        raise InvalidMessageError(
+            f"closings must be ascending, {protocol.rounds.n_rounds} at most, from 1 to "
+            f"{len(coords)}; got {closings}"
+        )
+    return coords, addresses, closings
+
+
+def _numbers(name, value, kinds, shape):
+    """Array of numbers of a kind and shape; -1 stands for any length."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise InvalidMessageError(f"{name} must be an array; {error}") from error
+    wanted = tuple(have if want < 0 else want for want, have in zip(shape, array.shape))
+    if array.dtype.kind not in kinds or array.shape != wanted or array.ndim != len(shape):
+        text = shape_text(*("n" if want < 0 else want for want in shape))
+        raise InvalidMessageError(
+            f"{name} must be numbers of shape ({text}); got {array.dtype} of shape {array.shape}"
+        )
+    return array
+
+
 def check_rows(protocol, vectors, tangent, coords, strict):
     """See whether rows that were taken for messages can be messages.
 
