@@ -197,7 +197,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
 
 def _pooled_covariance(protocol, answers, maps):
     """Covariance of one released score within query points; no model of the means enters."""
-    total = np.einsum("nij,njk,nlk->il", maps, answers.scatter, maps)
+    total = (maps @ answers.scatter @ np.swapaxes(maps, 1, 2)).sum(axis=0)
     total = total / (answers.n - len(answers.points))
     eigenvalues = np.linalg.eigvalsh(total)
     floor = covariance_floor(eigenvalues, protocol.inference, protocol.mechanism, answers.n)
@@ -216,8 +216,9 @@ def _least_squares(design, share, weights, means, rule, basis, variance, n):
         Information about the Hessian when the gradient is unknown.
     """
     dim = means.shape[1]
-    normal = np.einsum("nij,n,nik->jk", design, share, design)
-    moments = np.einsum("nij,n,ni->j", design, share, means)
+    rows = design.reshape(-1, design.shape[2])
+    weighted = rows * np.repeat(share, dim)[:, None]
+    normal, moments = weighted.T @ rows, weighted.T @ means.ravel()
     mixed = np.linalg.lstsq(normal[:dim, :dim], normal[:dim, dim:], rcond=None)[0]
     gram = normal[dim:, dim:] - normal[dim:, :dim] @ mixed
     weight = rule.ridge * np.trace(gram) / len(gram) / math.sqrt(n)
@@ -227,7 +228,7 @@ def _least_squares(design, share, weights, means, rule, basis, variance, n):
         weight += pull
     normal[dim:, dim:] += weight * np.eye(len(gram))
     inverse = np.linalg.pinv(normal, hermitian=True)
-    meat = np.einsum("nij,n,nik->jk", design, share * weights, design)
+    meat = (weighted * np.repeat(weights, dim)[:, None]).T @ rows
     return inverse @ moments, inverse @ meat @ inverse, gram
 
 
