@@ -34,6 +34,7 @@ KERNEL_FOLDERS = (
     "mechanisms",
     "replication/baselines",
     "replication/study",
+    "score_regression",
     "server",
 )
 

@@ -28,12 +28,17 @@ def _non_negative(name, value):
     return value
 
 
+#: Plain types by annotation, which is a text where annotations are not evaluated.
+_PLAIN = {"float": float, "int": int, float: float, int: int}
+
+
 class _Rule:
     def _settle(self):
-        """Store every number as a plain float, so that equal rules have equal records."""
+        """Store every number as a plain one, so that equal rules have equal records."""
         for field in fields(self):
-            if field.type == "float":
-                object.__setattr__(self, field.name, float(getattr(self, field.name)))
+            plain = _PLAIN.get(field.type)
+            if plain is not None:
+                object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
     def to_spec(self):
         """Plain record, for JSON."""

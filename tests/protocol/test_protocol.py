@@ -104,6 +104,22 @@ def test_fingerprint_does_not_depend_on_the_type_of_a_number(pca_protocol):
         assert other.fingerprint == one.fingerprint
 
 
+def test_numbers_of_a_rule_are_plain_however_it_is_annotated():
+    """Annotations are texts here only because of the future import."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Rule(RadiusRule.__base__):
+        share: float
+        count: int
+        named: "float"
+
+        def __post_init__(self):
+            self._settle()
+
+    rule = Rule(np.float64(2), np.int64(3), np.float32(0.5))
+    assert [type(value) for value in rule.to_spec().values()] == [float, int, float]
+
+
 def test_a_protocol_is_frozen(pca_protocol):
     protocol = pca_protocol()
     for field in dataclasses.fields(Protocol):
