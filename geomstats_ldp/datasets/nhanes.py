@@ -29,13 +29,13 @@ class BodyMeasuresReference:
     ----------
     n_participants : int
         Number of adults with complete measurements behind the summary.
-    mean : array-like, shape=[3,]
+    mean : array-like, shape [3]
         Mean of each measure, in its own unit.
-    standard_deviation : array-like, shape=[3,]
+    standard_deviation : array-like, shape [3]
         Standard deviation of each measure (divisor n - 1), in its own unit.
     norm_bound : float
         Euclidean norm B to which standardised rows are clipped.
-    second_moment : array-like, shape=[3, 3]
+    second_moment : array-like, shape [3, 3]
         Mean of y y^T over the standardised and clipped rows y; no unit.
     """
 
@@ -57,12 +57,12 @@ class BodyMeasuresReference:
 
         Parameters
         ----------
-        X : array-like, shape=[..., 3]
+        X : array-like, shape [..., 3]
             Height (cm), weight (kg) and waist circumference (cm).
 
         Returns
         -------
-        standardised : array, shape=[..., 3]
+        standardised : array, shape [..., 3]
             ``(X - mean) / standard_deviation``, not clipped: clipping is the participant's part.
 
         Raises
@@ -80,7 +80,7 @@ class BodyMeasuresReference:
 
         Returns
         -------
-        direction : array, shape=[3,]
+        direction : array, shape [3]
             A point on the unit sphere.
         """
         direction = np.linalg.eigh(self.second_moment)[1][:, -1]
@@ -95,12 +95,12 @@ class BodyMeasuresReference:
 
         Parameters
         ----------
-        basis : array-like, shape=[2, 3]
+        basis : array-like, shape [2, 3]
             Orthonormal rows that span the tangent space at `leading_direction`.
 
         Returns
         -------
-        hessian : array, shape=[2, 2]
+        hessian : array, shape [2, 2]
             Symmetric matrix in the coordinates of the basis.
 
         Raises
@@ -152,11 +152,11 @@ def load_nhanes_body_measures():
     bunch : sklearn.utils.Bunch
         Dictionary-like object, with the following attributes.
 
-        data : array, shape=[5175, 3]
+        data : array, shape [5175, 3]
             Raw measures; one row is one participant.
         feature_names : list of str
             ``["height_cm", "weight_kg", "waist_cm"]``.
-        respondent_id : array, shape=[5175,]
+        respondent_id : array, shape [5175]
             Respondent sequence number (SEQN) of each row, increasing.
         DESCR : str
             Where the data come from and how they were extracted.
