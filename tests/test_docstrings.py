@@ -16,7 +16,8 @@ import pytest
 from numpydoc import validate
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "docs" / "api" / f"{name}.md" for name in ("exceptions", "losses")]
+NAMES = ("datasets", "exceptions", "inference", "losses", "plotting", "testing")
+PAGES = [ROOT / "docs" / "api" / f"{name}.md" for name in NAMES]
 
 #: Checks of numpydoc: form and order of the sections, one-line summaries with a capital and a full
 #: stop, all parameters and nothing else in their section, each with its type; what is returned.
@@ -54,7 +55,8 @@ def load(name):
 def own_function(cls, name):
     """Function behind a method or property, and None if no class of the package defines it."""
     member = inspect.getattr_static(cls, name)
-    member = getattr(member, "fget", None) or getattr(member, "__func__", member)
+    for behind in ("fget", "func", "__func__"):  # of a property, cached or not, of a class method
+        member = getattr(member, behind, member)
     is_own = getattr(member, "__module__", "").startswith("geomstats_ldp")
     return member if inspect.isfunction(member) and is_own else None
 

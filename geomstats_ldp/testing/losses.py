@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from geomstats_ldp.geometry import Geometry, geodesic_ball
+from geomstats_ldp.geometry import GeodesicBall, Geometry, geodesic_ball
 from geomstats_ldp.losses import loss_from_spec, score_into
 from geomstats_ldp.losses.radial import RadialLoss
 from geomstats_ldp.serialization import canonical_json, decode
@@ -63,7 +64,7 @@ class LossCase(Case):
     def __str__(self):
         return f"{self.loss.name} on {self.geometry.name} {self.geometry.shape}"
 
-    def checks(self):
+    def checks(self) -> list[Callable]:
         """Checks of a loss; those of a transform and of a twin where there is one."""
         has_twin = self.loss.twin() is not None and self.geometry.twin() is not None
         transform = [check_transform] if isinstance(self.loss, RadialLoss) else []
@@ -72,32 +73,32 @@ class LossCase(Case):
     # ---------------------------------------------------------------- what is examined
 
     @cached_property
-    def geometry(self):
+    def geometry(self) -> Geometry:
         """Geometry with its frame at the centre."""
         return Geometry(self.space, self.center)
 
     @cached_property
-    def region(self):
+    def region(self) -> GeodesicBall:
         """Region of the queries."""
         return geodesic_ball(self.geometry.reference, self.radius)
 
     @cached_property
-    def score_bound(self):
+    def score_bound(self) -> float:
         """The bound G that the loss states."""
         return float(self.loss.score_bound(self.geometry, self.region))
 
     @cached_property
-    def hessian_bound(self):
+    def hessian_bound(self) -> float:
         """The bound L_H that the loss states."""
         return float(self.loss.hessian_bound(self.geometry, self.region))
 
     @cached_property
-    def queries(self):
+    def queries(self) -> np.ndarray:
         """The centre, a point inside and points at the edge, shape [5, *point_shape]."""
-        return self.points_around(self.region.center, self.radius * np.array([0, 0.5, 1, 1, 1]))
+        return self._points_around(self.region.center, self.radius * np.array([0, 0.5, 1, 1, 1]))
 
     @cached_property
-    def raw(self):
+    def raw(self) -> np.ndarray:
         """Raw data, shape [n, *data_shape]."""
         if self.data is not None:
             return self.loss.check_data(self.geometry, self.data)
@@ -107,25 +108,25 @@ class LossCase(Case):
         rows = list(vectors / lengths.reshape(-1, *[1] * len(shape)))
         if tuple(shape) == self.geometry.shape:
             reach = min(4 * self.radius, 0.9 * self.geometry.injectivity_radius)
-            rows += list(self.points_around(self.region.center, np.linspace(0, reach, 24)))
-        kept = [row for row in rows if self.accepts(row)]
+            rows += list(self._points_around(self.region.center, np.linspace(0, reach, 24)))
+        kept = [row for row in rows if self._accepts(row)]
         require(kept, f"check_data: expected some of {len(rows)} rows to pass; pass data= instead")
         return np.stack(kept)
 
     @cached_property
-    def clipped(self):
+    def clipped(self) -> np.ndarray:
         """The raw data inside the public bounds."""
         return self.loss.clip(self.geometry, self.raw.copy())
 
     @cached_property
-    def data_are_points(self):
+    def data_are_points(self) -> bool:
         """Whether data lie on the manifold."""
         geometry = self.geometry
         return self.raw.shape[1:] == geometry.shape and all(
             geometry.is_on(y, 1e-6) for y in self.raw
         )
 
-    def accepts(self, row):
+    def _accepts(self, row):
         """Whether the loss takes this row for a datum."""
         try:
             self.loss.clip(self.geometry, self.loss.check_data(self.geometry, row))
@@ -133,19 +134,19 @@ class LossCase(Case):
             return False
         return True
 
-    def points_around(self, center, lengths):
+    def _points_around(self, center, lengths):
         """Points in random directions at the given distances from a centre."""
         coords = np.random.default_rng(self.seed).normal(size=(len(lengths), self.geometry.dim))
         coords *= (np.asarray(lengths) / np.linalg.norm(coords, axis=1))[:, None]
         return np.stack([self.geometry.exp(self.geometry.lift(c, center), center) for c in coords])
 
-    def score(self, point, data):
+    def _score(self, point, data):
         """Score of clipped data."""
         return np.asarray(self.loss.score(self.geometry, point, data), dtype=float)
 
-    def norms(self, point, data):
+    def _norms(self, point, data):
         """Riemannian norms of the scores of clipped data."""
-        return self.geometry.norm(self.score(point, data), point)
+        return self.geometry.norm(self._score(point, data), point)
 
 
 def check_space_is_accepted(case):
@@ -177,7 +178,7 @@ def check_score_is_the_gradient(case):
         expected = derivatives_along_frame(
             geometry, point, lambda end: loss.value(geometry, end, case.clipped)
         )
-        actual = geometry.coordinates(case.score(point, case.clipped), point)
+        actual = geometry.coordinates(case._score(point, case.clipped), point)
         tolerance = 1e-6 * max(1.0, case.score_bound)
         require_close(actual, expected, tolerance, "score against the derivative of value")
 
@@ -185,7 +186,7 @@ def check_score_is_the_gradient(case):
 def check_score_is_tangent(case):
     """The score lies in the tangent space of the query."""
     for point in case.queries:
-        score = case.score(point, case.clipped)
+        score = case._score(point, case.clipped)
         tangent = case.geometry.to_tangent(score, point)
         tolerance = 1e-10 * max(1.0, np.abs(score).max())
         require_close(score, tangent, tolerance, "score against its tangent part")
@@ -194,12 +195,12 @@ def check_score_is_tangent(case):
 def check_score_is_vectorised(case):
     """The score of a datum is a row of the score of many; no data, no scores."""
     point, out = case.queries[2], np.empty(case.geometry.shape)
-    scores = case.score(point, case.clipped)
+    scores = case._score(point, case.clipped)
     for datum, score in zip(case.clipped, scores):
         score_into(case.loss, case.geometry, point, datum, out)
         tolerance = 1e-12 * max(1.0, case.score_bound)
         require_close(out, score, tolerance, "score of one datum against its row")
-    empty = case.score(point, case.clipped[:0])
+    empty = case._score(point, case.clipped[:0])
     require_equal(empty.shape, (0, *case.geometry.shape), "shape of the score of no data")
 
 
@@ -207,7 +208,7 @@ def check_score_bound(case):
     """No score is longer than the bound: random data, and a search for the worst."""
     limit = case.score_bound * (1 + _ROUNDING)
     for point in case.queries:
-        require_at_most(case.norms(point, case.clipped), limit, "norm of the score")
+        require_at_most(case._norms(point, case.clipped), limit, "norm of the score")
     worst, point, datum = largest_score(case)
     require(
         worst <= limit,
@@ -229,7 +230,7 @@ def check_score_bound_on_adversarial_data(case):
                 raise ConformanceError(
                     f"a {name} datum: expected ValueError, or a clipped datum; got {error!r}"
                 ) from error
-            norms = np.array([case.norms(point, clipped) for point in case.queries])
+            norms = np.array([case._norms(point, clipped) for point in case.queries])
         limit = case.score_bound * (1 + _ROUNDING)
         require_at_most(norms, limit, f"norm of the score of a {name} datum")
 
@@ -305,7 +306,7 @@ def _hessians(case, point, data):
 def _transported_scores(case, data, point, end):
     """Frame coordinates at `point` of the scores at `end`."""
     geometry = case.geometry
-    return geometry.coordinates(geometry.transport(case.score(end, data), end, point), point)
+    return geometry.coordinates(geometry.transport(case._score(end, data), end, point), point)
 
 
 def check_record(case):
@@ -322,7 +323,7 @@ def check_record(case):
         require_equal(copy, loss, f"loss from its {source}")
         require_equal(hash(copy), hash(loss), f"hash of the loss from its {source}")
         score = copy.score(case.geometry, point, copy.clip(case.geometry, case.raw))
-        require_same_arrays(score, case.score(point, case.clipped), f"score from its {source}")
+        require_same_arrays(score, case._score(point, case.clipped), f"score from its {source}")
     require(type(loss).__name__ in repr(loss), f"repr: expected the class; got {loss!r}")
 
 
@@ -370,7 +371,7 @@ def check_twin(case):
     twin, geometry = case.loss.twin(), case.geometry.twin()
     tolerance, out = 1e-12 * max(1.0, case.score_bound), np.empty(case.geometry.shape)
     for point in case.queries:
-        for datum, score in zip(case.clipped, case.score(point, case.clipped)):
+        for datum, score in zip(case.clipped, case._score(point, case.clipped)):
             _compiled_score(twin, geometry, point, datum, out)
             require_close(out, score, tolerance, "compiled score against the interpreted one")
 
