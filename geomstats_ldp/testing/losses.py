@@ -140,13 +140,23 @@ class LossCase(Case):
         coords *= (np.asarray(lengths) / np.linalg.norm(coords, axis=1))[:, None]
         return np.stack([self.geometry.exp(self.geometry.lift(c, center), center) for c in coords])
 
-    def _score(self, point, data):
-        """Score of clipped data."""
+    def score(self, point: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """Scores of clipped data.
+
+        Parameters
+        ----------
+        point : array, shape [*point_shape]
+        data : array, shape [n, *data_shape]
+
+        Returns
+        -------
+        score : array, shape [n, *point_shape]
+        """
         return np.asarray(self.loss.score(self.geometry, point, data), dtype=float)
 
-    def _norms(self, point, data):
-        """Riemannian norms of the scores of clipped data."""
-        return self.geometry.norm(self._score(point, data), point)
+    def norms(self, point: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """Riemannian norms of the scores of clipped data; see `score`."""
+        return self.geometry.norm(self.score(point, data), point)
 
 
 def check_space_is_accepted(case):
@@ -178,7 +188,7 @@ def check_score_is_the_gradient(case):
         expected = derivatives_along_frame(
             geometry, point, lambda end: loss.value(geometry, end, case.clipped)
         )
-        actual = geometry.coordinates(case._score(point, case.clipped), point)
+        actual = geometry.coordinates(case.score(point, case.clipped), point)
         tolerance = 1e-6 * max(1.0, case.score_bound)
         require_close(actual, expected, tolerance, "score against the derivative of value")
 
@@ -186,7 +196,7 @@ def check_score_is_the_gradient(case):
 def check_score_is_tangent(case):
     """The score lies in the tangent space of the query."""
     for point in case.queries:
-        score = case._score(point, case.clipped)
+        score = case.score(point, case.clipped)
         tangent = case.geometry.to_tangent(score, point)
         tolerance = 1e-10 * max(1.0, np.abs(score).max())
         require_close(score, tangent, tolerance, "score against its tangent part")
@@ -195,12 +205,12 @@ def check_score_is_tangent(case):
 def check_score_is_vectorised(case):
     """The score of a datum is a row of the score of many; no data, no scores."""
     point, out = case.queries[2], np.empty(case.geometry.shape)
-    scores = case._score(point, case.clipped)
+    scores = case.score(point, case.clipped)
     for datum, score in zip(case.clipped, scores):
         score_into(case.loss, case.geometry, point, datum, out)
         tolerance = 1e-12 * max(1.0, case.score_bound)
         require_close(out, score, tolerance, "score of one datum against its row")
-    empty = case._score(point, case.clipped[:0])
+    empty = case.score(point, case.clipped[:0])
     require_equal(empty.shape, (0, *case.geometry.shape), "shape of the score of no data")
 
 
@@ -208,7 +218,7 @@ def check_score_bound(case):
     """No score is longer than the bound: random data, and a search for the worst."""
     limit = case.score_bound * (1 + _ROUNDING)
     for point in case.queries:
-        require_at_most(case._norms(point, case.clipped), limit, "norm of the score")
+        require_at_most(case.norms(point, case.clipped), limit, "norm of the score")
     worst, point, datum = largest_score(case)
     require(
         worst <= limit,
@@ -230,7 +240,7 @@ def check_score_bound_on_adversarial_data(case):
                 raise ConformanceError(
                     f"a {name} datum: expected ValueError, or a clipped datum; got {error!r}"
                 ) from error
-            norms = np.array([case._norms(point, clipped) for point in case.queries])
+            norms = np.array([case.norms(point, clipped) for point in case.queries])
         limit = case.score_bound * (1 + _ROUNDING)
         require_at_most(norms, limit, f"norm of the score of a {name} datum")
 
@@ -306,7 +316,7 @@ def _hessians(case, point, data):
 def _transported_scores(case, data, point, end):
     """Frame coordinates at `point` of the scores at `end`."""
     geometry = case.geometry
-    return geometry.coordinates(geometry.transport(case._score(end, data), end, point), point)
+    return geometry.coordinates(geometry.transport(case.score(end, data), end, point), point)
 
 
 def check_record(case):
@@ -323,7 +333,7 @@ def check_record(case):
         require_equal(copy, loss, f"loss from its {source}")
         require_equal(hash(copy), hash(loss), f"hash of the loss from its {source}")
         score = copy.score(case.geometry, point, copy.clip(case.geometry, case.raw))
-        require_same_arrays(score, case._score(point, case.clipped), f"score from its {source}")
+        require_same_arrays(score, case.score(point, case.clipped), f"score from its {source}")
     require(type(loss).__name__ in repr(loss), f"repr: expected the class; got {loss!r}")
 
 
@@ -371,7 +381,7 @@ def check_twin(case):
     twin, geometry = case.loss.twin(), case.geometry.twin()
     tolerance, out = 1e-12 * max(1.0, case.score_bound), np.empty(case.geometry.shape)
     for point in case.queries:
-        for datum, score in zip(case.clipped, case._score(point, case.clipped)):
+        for datum, score in zip(case.clipped, case.score(point, case.clipped)):
             _compiled_score(twin, geometry, point, datum, out)
             require_close(out, score, tolerance, "compiled score against the interpreted one")
 

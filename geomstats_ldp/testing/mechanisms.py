@@ -84,8 +84,21 @@ class MechanismCase(Case):
             [mechanism.release(v, mechanism.draw(self.n, streams)) for v in self.inputs]
         )
 
-    def _require_mean(self, samples, expected, what):
-        """The mean of samples, shape [n, ...], is as expected up to Monte Carlo error."""
+    def require_mean(self, samples: np.ndarray, expected: np.ndarray, what: str) -> None:
+        """Require that a mean is as expected, up to Monte Carlo error.
+
+        Parameters
+        ----------
+        samples : array, shape [n, ...]
+        expected : array, shape [...]
+        what : str
+            What to call it in an error.
+
+        Raises
+        ------
+        ConformanceError
+            If it is not.
+        """
         error = samples.std(axis=0) / math.sqrt(len(samples))
         rounding = 1e-9 * np.abs(samples).max(initial=1e-300)
         require_close(samples.mean(axis=0), expected, self.largest_z * error + rounding, what)
@@ -94,7 +107,7 @@ class MechanismCase(Case):
 def check_unbiased(case):
     """The mean of the messages is the input."""
     for vector, released in zip(case.inputs, case.messages):
-        case._require_mean(released, vector, f"mean of the messages of {vector}")
+        case.require_mean(released, vector, f"mean of the messages of {vector}")
 
 
 def check_noise_covariance(case):
@@ -103,7 +116,7 @@ def check_noise_covariance(case):
         noise = released - vector
         stated = np.asarray(case.mechanism.noise_covariance(vector))
         products = noise[:, :, None] * noise[:, None, :]
-        case._require_mean(products, stated, f"covariance of the messages of {vector}")
+        case.require_mean(products, stated, f"covariance of the messages of {vector}")
 
 
 def check_noise_bounds(case):

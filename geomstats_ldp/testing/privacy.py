@@ -90,12 +90,12 @@ def check_density(case):
     log_mean = np.logaddexp.reduce(log_densities, axis=0) - math.log(len(inputs))
     for vector, log_density in zip(inputs, log_densities):
         weights = np.exp(log_density - log_mean)
-        case._require_mean(weights, np.array(1.0), f"weight of the density of {vector}")
+        case.require_mean(weights, np.array(1.0), f"weight of the density of {vector}")
         weighted = weights[:, None] * (messages - vector)
-        case._require_mean(weighted, 0 * vector, f"centred mean of the density of {vector}")
+        case.require_mean(weighted, 0 * vector, f"centred mean of the density of {vector}")
         products = weighted[:, :, None] * (messages - vector)[:, None, :]
         stated = np.asarray(mechanism.noise_covariance(vector))
-        case._require_mean(products, stated, f"covariance of the density of {vector}")
+        case.require_mean(products, stated, f"covariance of the density of {vector}")
 
 
 CHECKS = (check_privacy, check_density)
