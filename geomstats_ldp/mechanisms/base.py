@@ -131,6 +131,11 @@ class Mechanism(OnDevice, ABC):
     """
 
     name: ClassVar[str]
+    bound: float
+    noise_variance: float
+    noise_variance_floor: float
+    support_radius: float
+    n_variates: int
 
     def __init__(self, *, epsilon, delta=0.0, dim, bound):
         low, high = BOUND_RANGE

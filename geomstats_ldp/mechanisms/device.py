@@ -13,8 +13,12 @@ from geomstats_ldp.mechanisms import candidates
 class OnDevice:
     """The half of `Mechanism` that runs on devices, with randomness of the operating system."""
 
+    epsilon: float
+    delta: float
+    dim: int
+
     #: Width of the sphere that candidates are turned to; None if nothing is released by candidate.
-    candidate_width = None
+    candidate_width: int | None = None
 
     @property
     def least_weight(self):

@@ -65,7 +65,7 @@ class RoundPlan(_Rule):
         object.__setattr__(self, "sizes", tuple(map(int, sizes)))
 
     @property
-    def n_participants(self):
+    def n_participants(self) -> int | None:
         """Participants planned in all, or None."""
         return None if self.sizes is None else sum(self.sizes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,9 @@ class _Rule:
             if plain is not None:
                 object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
-        return asdict(self)
+        return asdict(self)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,18 @@ class RadiusRule(_Rule):
         self._settle()
 
     @classmethod
-    def fixed(cls, radius):
-        """The same radius throughout (fixed horizon, or an affine score)."""
+    def fixed(cls, radius: float) -> RadiusRule:
+        """Rule of one radius throughout, for a fixed horizon or an affine score.
+
+        Parameters
+        ----------
+        radius : float
+            In tangent length.
+
+        Returns
+        -------
+        rule : RadiusRule
+        """
         return cls(maximum=radius, scale=radius, exponent=0.0)
 
 
@@ -176,12 +187,22 @@ class InferenceRule(_Rule):
         self._check_prior()
         self._settle()
 
-    def settled(self):
+    def settled(self) -> InferenceRule:
         """The rule with the Hessian named, as a protocol holds it."""
         return replace(self, hessian=self.hessian or "shrunk")
 
-    def check_dimension(self, dim):
-        """Raise ProtocolError if the prior is of another dimension."""
+    def check_dimension(self, dim: int) -> None:
+        """Refuse a prior of another dimension.
+
+        Parameters
+        ----------
+        dim : int
+
+        Raises
+        ------
+        ProtocolError
+            If the shape of `prior_hessian` is not (dim, dim).
+        """
         if self.prior_hessian is not None and len(self.prior_hessian) != dim:
             raise ProtocolError(
                 f"prior_hessian must have shape {(dim, dim)}; got {np.shape(self.prior_hessian)}"
@@ -216,8 +237,18 @@ class InferenceRule(_Rule):
         object.__setattr__(self, "prior_sd", _positive("prior_sd", self.prior_sd))
 
     @classmethod
-    def paper(cls, *, guard=0.0, guard_cap=0.35):
-        """Estimates as in section S.3 of the paper: raw Hessian, linear guard, divisor L."""
+    def paper(cls, *, guard: float = 0.0, guard_cap: float = 0.35) -> InferenceRule:
+        """Estimates as in section S.3 of the paper: raw Hessian, linear guard, divisor L.
+
+        Parameters
+        ----------
+        guard : float, default=0.0
+        guard_cap : float, default=0.35
+
+        Returns
+        -------
+        rule : InferenceRule
+        """
         return cls(
             hessian="raw",
             hessian_unit=1.0,
