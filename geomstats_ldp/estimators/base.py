@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from geomstats_ldp.defaults import (
@@ -22,9 +24,13 @@ from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.inference.sandwich import steady_guard_strength
 from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
 from geomstats_ldp.protocol.checks import check_count, check_preconditioner
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
@@ -44,16 +50,16 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     def __init__(
         self,
         *,
-        epsilon,
-        delta,
-        mechanism,
-        initial_point,
-        region_radius,
-        n_participants,
-        n_rounds,
-        tuning,
-        verbose,
-        random_state,
+        epsilon: float,
+        delta: float,
+        mechanism: str,
+        initial_point: ArrayLike | None,
+        region_radius: float,
+        n_participants: int | None,
+        n_rounds: int | None,
+        tuning: Tuning | None,
+        verbose: bool,
+        random_state: Seed,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -66,7 +72,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; ``tuning__radius`` and the like also while `tuning` is None.
 
         Parameters

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from geomstats_ldp.exceptions import ProtocolError
 
 #: Subclasses of `Geometry` by the name of the record; `geometry.spaces` fills it.
@@ -29,8 +31,16 @@ def geometry_class(space):
     )
 
 
-def origin_of(space):
+def origin_of(space: Any) -> np.ndarray:
     """Point of a space to start from when none is given.
+
+    Parameters
+    ----------
+    space : geomstats manifold
+
+    Returns
+    -------
+    point : array, shape [*point_shape]
 
     Raises
     ------
