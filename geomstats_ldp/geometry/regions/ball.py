@@ -36,9 +36,9 @@ class GeodesicBall(NamedTuple):
         """Smallest distance from the centre to the edge."""
         return self.radius
 
-    def contains(self, geometry, points, slack=EDGE):
+    def contains(self, geometry, points, slack=0.0):
         """Whether points, shape [..., *point_shape], lie in the ball."""
-        return geometry.dist(points, self.center) <= self.radius + slack
+        return geometry.dist(points, self.center) <= self.radius * (1 + EDGE) + slack
 
     def depth(self, geometry, point):
         """Distance from a point to the edge, or less; negative outside."""
@@ -104,7 +104,7 @@ def project_to_ball(region, geometry, room, point, vectors, coords, out):
     """Metric projection, along the geodesic to the centre; see `project`."""
     radius = region.radius - room
     distance = dispatch.dist(geometry, point, region.center)
-    if distance <= radius + EDGE:
+    if distance <= radius + EDGE * region.radius:
         assign(point, out)
         return False
     dispatch.interpolate(geometry, region.center, point, radius / distance, vectors[0], out)

@@ -50,9 +50,9 @@ class SpectralBand(NamedTuple):
         """Smallest distance from the centre to the edge."""
         return 0.5 * math.log(self.upper / self.lower)
 
-    def contains(self, geometry, points, slack=EDGE):
+    def contains(self, geometry, points, slack=0.0):
         """Whether matrices, shape [..., m, m], lie in the band."""
-        values = np.linalg.eigvalsh(points)
+        values, slack = np.linalg.eigvalsh(points), slack + EDGE
         return (values[..., 0] >= self.lower * math.exp(-slack)) & (
             values[..., -1] <= self.upper * math.exp(slack)
         )

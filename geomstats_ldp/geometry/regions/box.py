@@ -42,9 +42,10 @@ class LogBox(NamedTuple):
         """Smallest distance from the centre to the edge."""
         return float(np.min(self.half_widths))
 
-    def contains(self, geometry, points, slack=EDGE):
+    def contains(self, geometry, points, slack=0.0):
         """Whether points, shape [..., *point_shape], lie in the box."""
-        return np.all(self._coordinates(geometry, points) <= self.half_widths + slack, axis=-1)
+        limits = self.half_widths * (1 + EDGE) + slack
+        return np.all(self._coordinates(geometry, points) <= limits, axis=-1)
 
     def depth(self, geometry, point):
         """Distance from a point to the edge, or less; negative outside."""
@@ -113,7 +114,7 @@ def project_to_box(region, geometry, room, point, vectors, coords, out):
     outside = False
     for i in range(coords.shape[0]):
         limit = region.half_widths[i] - room
-        if abs(coords[i]) > limit + EDGE:
+        if abs(coords[i]) > limit + EDGE * region.half_widths[i]:
             coords[i] = limit if coords[i] > 0 else -limit
             outside = True
     if not outside:
