@@ -64,7 +64,7 @@ def from_internal(space, points):
     return to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
 
 
-def to_ball(points):
+def to_ball(points: np.ndarray) -> np.ndarray:
     """Points of the Poincare ball, shape [..., dim], of points of the hyperboloid."""
     return points[..., 1:] / (1 + points[..., :1])
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from geomstats_ldp.exceptions import ProtocolError
 
 #: Subclasses of `Geometry` by the name of the record; `geometry.spaces` fills it.
-GEOMETRIES = {}
+GEOMETRIES: dict[str, Any] = {}
 
 
 def geometry_class(space):

@@ -82,13 +82,13 @@ def release_into(mechanism, vector, variates, scratch, out):
     ----------
     mechanism : Mechanism, or its ``twin()`` in compiled code
         The randomiser.
-    vector : array, shape=[dim]
+    vector : array, shape [dim]
         Score in frame coordinates; NaN or inf raise ValueError. It may be ``out`` itself.
-    variates : array, shape=[n_variates]
+    variates : array, shape [n_variates]
         One row of ``mechanism.draw``. Compiled code does not check the shapes.
-    scratch : array, shape=[k], k >= dim + 1
+    scratch : array, shape [k], k >= dim + 1
         Working memory of the compiled kernels.
-    out : array, shape=[dim]
+    out : array, shape [dim]
         Receives the message.
     """
     out[...] = mechanism.release(vector, variates)
@@ -153,7 +153,7 @@ class Mechanism(OnDevice, ABC):
 
     @abstractmethod
     def noise_covariance(self, vector):
-        """Return Cov(R(vector)), shape=[dim, dim]."""
+        """Return Cov(R(vector)), shape [dim, dim]."""
 
     @abstractmethod
     def draw(self, n, streams):
@@ -171,7 +171,7 @@ class Mechanism(OnDevice, ABC):
 
         Returns
         -------
-        variates : array-like, shape=[n, n_variates]
+        variates : array-like, shape [n, n_variates]
         """
 
     @abstractmethod
@@ -180,14 +180,14 @@ class Mechanism(OnDevice, ABC):
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Possible messages.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
 
         Returns
         -------
-        log_density : array-like, shape=[...]
+        log_density : array-like, shape [...]
             With respect to the reference measure of the mechanism; -inf off its support.
         """
 
@@ -202,20 +202,20 @@ class Mechanism(OnDevice, ABC):
 
         Parameters
         ----------
-        vectors : array, shape=[n, dim]
+        vectors : array, shape [n, dim]
             Finite, and projected to the ball.
-        variates : array, shape=[n, n_variates]
+        variates : array, shape [n, n_variates]
 
         Returns
         -------
-        released : array, shape=[n, dim]
+        released : array, shape [n, dim]
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define release_rows, or a twin with a compiled kernel"
         )
 
     def in_support(self, released, rtol=0.0):
-        """Whether messages, shape=[..., dim], could have been released, up to relative rounding."""
+        """Whether messages, shape [..., dim], could have been released, up to relative rounding."""
         return np.linalg.norm(released, axis=-1) <= self.support_radius * (1.0 + rtol)
 
     def release(self, vectors, variates):
@@ -223,15 +223,15 @@ class Mechanism(OnDevice, ABC):
 
         Parameters
         ----------
-        vectors : array-like, shape=[..., dim]
+        vectors : array-like, shape [..., dim]
             Scores in frame coordinates. Outside the ball of radius ``bound`` they are first
             projected to it radially, so the guarantee holds for any finite input.
-        variates : array-like, shape=[..., n_variates]
+        variates : array-like, shape [..., n_variates]
             Rows of `draw`; each may be used for one message only.
 
         Returns
         -------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Messages, with mean the (projected) vector.
 
         Raises
@@ -255,14 +255,14 @@ class Mechanism(OnDevice, ABC):
 
         Parameters
         ----------
-        vectors : array-like, shape=[..., dim]
+        vectors : array-like, shape [..., dim]
             Scores in frame coordinates.
         random_state : None, int, SeedSequence, Generator, RandomState or Streams
             See `make_streams`. Anything but None is for simulation.
 
         Returns
         -------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
         """
         vectors = check_rows("vectors", vectors, self.dim)
         shape = vectors.shape[:-1]
@@ -280,7 +280,7 @@ class Mechanism(OnDevice, ABC):
         }
 
     def _ball_point(self, vector):
-        """Project to the ball of radius bound and divide by it, shape=[..., dim]."""
+        """Project to the ball of radius bound and divide by it, shape [..., dim]."""
         vector = check_rows("vector", vector, self.dim)
         point = np.empty_like(vector)
         _unit_ball_rows(vector.reshape(-1, self.dim), self.bound, point.reshape(-1, self.dim))

@@ -227,22 +227,22 @@ class Gaussian(Mechanism):
         )
 
     def noise_covariance(self, vector):
-        """Return sigma^2 I, shape=[dim, dim]."""
+        """Return sigma^2 I, shape [dim, dim]."""
         self._ball_point(vector)
         return self.noise_variance * np.eye(self.dim)
 
     def draw(self, n, streams):
-        """Draw standard normals, shape=[n, dim]."""
+        """Draw standard normals, shape [n, dim]."""
         return streams.normal.standard_normal((check_integer("n", n, 0), self.dim))
 
     def log_density(self, released, vector):
-        """Evaluate the log density with respect to Lebesgue measure, shape=[...].
+        """Evaluate the log density with respect to Lebesgue measure, shape [...].
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Possible messages.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
         """
         released = check_rows("released", released, self.dim)
@@ -285,7 +285,7 @@ class Gaussian(Mechanism):
         return coords
 
     def in_support(self, released, rtol=0.0):
-        """Whether messages, shape=[..., dim], are such as could ever be seen.
+        """Whether messages, shape [..., dim], are such as could ever be seen.
 
         Normal noise is unbounded, but exceeds sqrt(dim) + 40 standard deviations with probability
         under exp(-800): what lies beyond is no message of this mechanism.

@@ -60,12 +60,12 @@ class Identity(Mechanism):
         )
 
     def noise_covariance(self, vector):
-        """Return the zero matrix, shape=[dim, dim]."""
+        """Return the zero matrix, shape [dim, dim]."""
         self._ball_point(vector)
         return np.zeros((self.dim, self.dim))
 
     def draw(self, n, streams):
-        """Draw nothing, shape=[n, 0]."""
+        """Draw nothing, shape [n, 0]."""
         return np.empty((check_integer("n", n, 0), 0))
 
     def log_density(self, released, vector):

@@ -124,7 +124,7 @@ class L2Ball(Mechanism):
         return -float(np.logaddexp(0.0, epsilon))
 
     def noise_covariance(self, vector):
-        """Return (B^2/d) I - v v^T, shape=[dim, dim]."""
+        """Return (B^2/d) I - v v^T, shape [dim, dim]."""
         point = self._ball_point(vector)
         identity = np.eye(self.dim)
         gap = identity - point[..., :, None] * point[..., None, :]
@@ -147,7 +147,7 @@ class L2Ball(Mechanism):
         return self.radius * points
 
     def draw(self, n, streams):
-        """Draw [u_sign, u_half, g_1..g_d]: two uniforms, then normals, shape=[n, dim + 2]."""
+        """Draw [u_sign, u_half, g_1..g_d]: two uniforms, then normals, shape [n, dim + 2]."""
         n = check_integer("n", n, 0)
         variates = np.empty((n, self.n_variates))
         variates[:, :2] = streams.uniform.random((n, 2))
@@ -159,14 +159,14 @@ class L2Ball(Mechanism):
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Points; off support when their norm is not B to a relative 1e-9.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
 
         Returns
         -------
-        log_density : array-like, shape=[...]
+        log_density : array-like, shape [...]
         """
         released = check_rows("released", released, self.dim)
         point = self._ball_point(vector)
@@ -182,7 +182,7 @@ class L2Ball(Mechanism):
         return np.where(gap <= SPHERE_TOLERANCE, log_density, -np.inf)
 
     def in_support(self, released, rtol=0.0):
-        """Whether messages, shape=[..., dim], lie on the sphere, up to relative rounding."""
+        """Whether messages, shape [..., dim], lie on the sphere, up to relative rounding."""
         excess = np.abs(np.linalg.norm(released, axis=-1) - self.support_radius)
         return excess <= rtol * self.support_radius
 

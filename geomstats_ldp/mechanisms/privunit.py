@@ -180,7 +180,7 @@ class PrivUnit(Mechanism):
         )
 
     def noise_covariance(self, vector):
-        """Return tau^2 I, shape=[dim, dim]."""
+        """Return tau^2 I, shape [dim, dim]."""
         self._ball_point(vector)
         return self.noise_variance * np.eye(self.dim)
 
@@ -195,7 +195,7 @@ class PrivUnit(Mechanism):
         return self.support_radius * points[:, :-1]
 
     def draw(self, n, streams):
-        """Draw [w, g_1..g_(d+1)], shape=[n, dim + 2], from one uniform and d + 1 normals a row.
+        """Draw [w, g_1..g_(d+1)], shape [n, dim + 2], from one uniform and d + 1 normals a row.
 
         The law of the cosine t does not depend on the datum. Column 0 holds its signed distance
         w to the nearer pole, ``t = sign(w) (1 - |w|)``, because doubles next to 1 and -1 do not
@@ -212,7 +212,7 @@ class PrivUnit(Mechanism):
 
         Parameters
         ----------
-        level : array, shape=[n]
+        level : array, shape [n]
             In [0, 1); levels below `cap_probability` fall in the cap.
         """
         in_cap = level < self.cap_probability
@@ -231,14 +231,14 @@ class PrivUnit(Mechanism):
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Possible messages.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
 
         Returns
         -------
-        log_density : array-like, shape=[...]
+        log_density : array-like, shape [...]
             Minus infinity outside the open ball of radius `support_radius`.
 
         Notes

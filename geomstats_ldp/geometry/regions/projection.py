@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Union
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions.ball import GeodesicBall, geodesic_ball, project_to_ball
 from geomstats_ldp.geometry.regions.band import SpectralBand, project_to_band, spectral_band
 from geomstats_ldp.geometry.regions.box import LogBox, log_box, project_to_box
 from geomstats_ldp.twins import compile_for_twin, operation
+
+#: What may be a working region.
+WorkingRegion = Union[GeodesicBall, LogBox, SpectralBand]
 
 _PROJECTIONS = {
     GeodesicBall: project_to_ball,
