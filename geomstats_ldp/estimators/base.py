@@ -16,6 +16,7 @@ from geomstats_ldp.defaults import (
     default_gain,
     default_radius,
     largest_radius,
+    largest_step,
 )
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
@@ -135,7 +136,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
                 mechanism,
                 loss.hessian_bound(geometry, query_region),
                 length,
-                region.radius,
+                largest_step(region.radius, curvature_length(geometry)),
                 preconditioner,
                 planned,
                 tuning.pairs_per_round,
@@ -262,9 +263,14 @@ def prior_scale(rule, preconditioner):
     return scale if scale > 0 else None
 
 
+def curvature_length(geometry):
+    """Radius of curvature: infinite on flat spaces, one where no bound is known."""
+    largest = max(abs(bound) for bound in geometry.curvature)
+    if largest == 0:
+        return math.inf
+    return 1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0
+
+
 def bending_length(geometry, region, loss):
     """Scale over which scores bend: that of the region, of curvature or of the loss."""
-    largest = max(abs(bound) for bound in geometry.curvature)
-    # Where no bound is known, curvature of order one is the natural scale.
-    curvature = (1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0) if largest else math.inf
-    return min(region.in_radius, curvature, loss.bending_length)
+    return min(region.in_radius, curvature_length(geometry), loss.bending_length)

@@ -40,7 +40,7 @@ class GeodesicBall(NamedTuple):
         """Smallest distance from the centre to the edge."""
         return self.radius
 
-    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = EDGE) -> np.ndarray:
+    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
         """Whether points lie in the region.
 
         Parameters
@@ -48,13 +48,13 @@ class GeodesicBall(NamedTuple):
         geometry : Geometry
         points : array, shape [..., *point_shape]
         slack : float
-            Distance from the edge, outwards, that is taken for rounding.
+            Distance past the edge, beyond rounding, that still counts as inside.
 
         Returns
         -------
         inside : array of bool, shape [...]
         """
-        return geometry.dist(points, self.center) <= self.radius + slack
+        return geometry.dist(points, self.center) <= self.radius * (1 + EDGE) + slack
 
     def depth(self, geometry: Geometry, point: np.ndarray) -> float:
         """Lower bound on the distance from a point to the edge, negative outside.
@@ -163,7 +163,7 @@ def project_to_ball(region, geometry, room, point, vectors, coords, out):
     """Metric projection, along the geodesic to the centre; see `project`."""
     radius = region.radius - room
     distance = dispatch.dist(geometry, point, region.center)
-    if distance <= radius + EDGE:
+    if distance <= radius + EDGE * region.radius:
         assign(point, out)
         return False
     dispatch.interpolate(geometry, region.center, point, radius / distance, vectors[0], out)

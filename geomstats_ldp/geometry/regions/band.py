@@ -53,9 +53,9 @@ class SpectralBand(NamedTuple):
         """Smallest distance from the centre to the edge."""
         return 0.5 * math.log(self.upper / self.lower)
 
-    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = EDGE) -> np.ndarray:
+    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
         """Whether matrices lie in the band; see `GeodesicBall.contains`."""
-        values = np.linalg.eigvalsh(points)
+        values, slack = np.linalg.eigvalsh(points), slack + EDGE
         return (values[..., 0] >= self.lower * math.exp(-slack)) & (
             values[..., -1] <= self.upper * math.exp(slack)
         )

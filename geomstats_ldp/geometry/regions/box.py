@@ -46,9 +46,10 @@ class LogBox(NamedTuple):
         """Smallest distance from the centre to the edge."""
         return float(np.min(self.half_widths))
 
-    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = EDGE) -> np.ndarray:
+    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
         """Whether points lie in the box; see `GeodesicBall.contains`."""
-        return np.all(self._coordinates(geometry, points) <= self.half_widths + slack, axis=-1)
+        limits = self.half_widths * (1 + EDGE) + slack
+        return np.all(self._coordinates(geometry, points) <= limits, axis=-1)
 
     def depth(self, geometry: Geometry, point: np.ndarray) -> float:
         """Lower bound on the distance to the edge; see `GeodesicBall.depth`."""
@@ -121,7 +122,7 @@ def project_to_box(region, geometry, room, point, vectors, coords, out):
     outside = False
     for i in range(coords.shape[0]):
         limit = region.half_widths[i] - room
-        if abs(coords[i]) > limit + EDGE:
+        if abs(coords[i]) > limit + EDGE * region.half_widths[i]:
             coords[i] = limit if coords[i] > 0 else -limit
             outside = True
     if not outside:
