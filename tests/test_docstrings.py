@@ -24,6 +24,7 @@ NAMES = (
     "geometry",
     "inference",
     "losses",
+    "mechanisms",
     "plotting",
     "testing",
 )

@@ -6,6 +6,7 @@ import math
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 EPSILON_RANGE = (1e-3, 700.0)  # exp(epsilon) and its reciprocal are doubles up to here
 BOUND_RANGE = (1e-100, 1e100)  # squares of bounds stay far from overflow and underflow
@@ -43,7 +44,7 @@ def check_delta(delta):
     return check_real("delta", delta, "in [0, 1)", lambda value: 0.0 <= value < 1.0)
 
 
-def check_rows(name, values, width):
+def check_rows(name: str, values: ArrayLike, width: int) -> np.ndarray:
     """Return ``values`` as a finite float array of shape [..., width], or raise naming it."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":  # refuses booleans, strings, complex numbers and objects
