@@ -17,7 +17,7 @@ from geomstats_ldp.exceptions import ProtocolError
 
 
 class Schedule(NamedTuple):
-    """Public clock of one run.
+    """Public schedule of one run: query directions, radii, gains and the step cap.
 
     Attributes
     ----------

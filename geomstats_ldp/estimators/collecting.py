@@ -320,7 +320,7 @@ class Collecting:
             raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
     def participant(self) -> Participant:
-        """Client code for one participant's own device, who answers once; it pickles.
+        """Client for the device of one participant, who answers once; it can be pickled.
 
         Returns
         -------

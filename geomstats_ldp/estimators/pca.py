@@ -37,7 +37,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     {privacy}
     initial_point : array-like, shape [n_features], optional
         Public first guess and centre of the working region; it also fixes the sign. It is scaled
-        to unit length. Default (1, ..., 1): a size direction.
+        to unit length. Default (1, ..., 1).
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought; together with
         the query radius it must stay under pi/2.

@@ -74,7 +74,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     -----
     The Hessian at the target is half the identity whatever the law of the data, if the target
     lies in the working region. By default this is used as the prior, with a standard deviation of
-    0.1 an entry; what ``tuning.inference`` states of the Hessian takes its place.
+    0.1 an entry; whatever ``tuning.inference`` says of the Hessian replaces this prior.
 
     Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
     them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what

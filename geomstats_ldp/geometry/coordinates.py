@@ -112,7 +112,7 @@ def _to_half_space(points):
 
 
 class UserCoordinates:
-    """A space as the user speaks of it, and the conversions to what the package computes on.
+    """The space of the data, and conversions to and from that on which the package computes.
 
     Parameters
     ----------

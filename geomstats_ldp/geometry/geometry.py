@@ -32,7 +32,7 @@ class Geometry(ABC):
     ``Geometry(space)`` makes an object of the subclass that handles the space. Every call that the
     package makes to geomstats passes here, so that known faults are handled in one place. Points
     and tangent vectors are in the shapes of the space and may carry leading batch dimensions. A
-    subclass overrides what needs a guard; the defaults call geomstats as it is.
+    subclass overrides what geomstats gets wrong; the defaults call geomstats as it is.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Geometry(ABC):
         return point
 
     def check_point(self, point: ArrayLike, name: str = "point", rtol: float = 1e-8) -> np.ndarray:
-        """Refuse what is not a point, and put a point back on the manifold to rounding.
+        """Check a point, and project it back onto the manifold to rounding.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class Geometry(ABC):
     def check_points(
         self, points: ArrayLike, name: str = "points", rtol: float = 1e-6
     ) -> np.ndarray:
-        """Refuse an array, shape [..., *point_shape], that does not hold points; see `check_point`.
+        """Check an array of points, shape [..., *point_shape]; see `check_point`.
 
         Raises
         ------

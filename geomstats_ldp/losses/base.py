@@ -27,8 +27,9 @@ class TargetHessian(NamedTuple):
     is_isotropic : bool
         Whether it is a multiple of the identity.
     nearby_sd : float
-        Standard deviation of an entry at the iterates, which wander about the target, where this
-        matters: the region then goes by what the iterates see.
+        Standard deviation of an entry between the target and the iterates about it, for a loss
+        whose Hessian varies quickly. If positive, inference estimates the Hessian at the iterates,
+        with the one at the target as its prior.
     """
 
     low: float

@@ -77,7 +77,7 @@ class PseudoHuberLoss(RadialLoss):
         return float(largest / math.hypot(1.0, largest / self.scale))
 
     def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
-        """Bound of the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
+        """Bound for the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
         largest = self.largest_distance(geometry, query_region)
         squared = float(hessian_comparison(geometry, largest))
         lowest = min(geometry.curvature[0], 0.0)

@@ -136,7 +136,7 @@ class Protocol:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Clock of the recursion; a collection in rounds has none."""
+        """Schedule of the recursion; a collection in rounds has none."""
         if self.gain is None:
             raise ProtocolError("a protocol in rounds has no gain, and so no schedule")
         return Schedule(
