@@ -13,6 +13,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import check_real, finite_array
 
 
 class Schedule(NamedTuple):
@@ -105,11 +106,7 @@ def check_direction_cycle(directions, dim):
     ProtocolError
         Unless the rows are unit vectors with zero sum and R^-1 sum v v^T = I / dim.
     """
-    directions = np.array(directions, dtype=float)
-    if directions.ndim != 2 or directions.shape[1] != dim or len(directions) < 2:
-        raise ProtocolError(
-            f"directions must have shape (n_directions, {dim}); got {directions.shape}"
-        )
+    directions = finite_array("directions", directions, ("n", dim))
     moment = directions.T @ directions / len(directions)
     unit = np.allclose(np.linalg.norm(directions, axis=1), 1.0, atol=1e-9)
     centred = np.allclose(directions.sum(axis=0), 0.0, atol=1e-9)
@@ -125,16 +122,11 @@ def check_direction_cycle(directions, dim):
 
 def check_radius_exponent(exponent):
     """A radius is fixed (exponent 0) or shrinks with an exponent strictly in (1/4, 1/2)."""
-    if exponent == 0 or 0.25 < exponent < 0.5:
-        return float(exponent)
-    raise ProtocolError(
-        "radius_exponent must be 0 (fixed radius) or lie strictly between 1/4 and 1/2; "
-        f"got {exponent}"
-    )
+    allowed = "0 (fixed radius) or strictly between 1/4 and 1/2"
+    return check_real("radius_exponent", exponent, allowed, lambda a: a == 0 or 0.25 < a < 0.5)
 
 
 def check_gain_exponent(exponent):
     """Averaging needs a gain exponent strictly in (1/2, 1)."""
-    if 0.5 < exponent < 1:
-        return float(exponent)
-    raise ProtocolError(f"gain_exponent must lie strictly between 1/2 and 1; got {exponent}")
+    allowed = "strictly between 1/2 and 1"
+    return check_real("gain_exponent", exponent, allowed, lambda a: 0.5 < a < 1)

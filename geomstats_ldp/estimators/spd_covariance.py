@@ -11,7 +11,7 @@ from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
-from geomstats_ldp.losses.base import positive_number
+from geomstats_ldp.validation import check_positive
 
 #: Share of Gaussian rows that the default initial point expects to be within the bound.
 _WITHIN_BOUND = 0.99
@@ -129,7 +129,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         if self.initial_point is not None:
             return np.array(self.initial_point, dtype=float)
         size = space.shape[0]
-        bound = positive_number("norm_bound", self.norm_bound)
+        bound = check_positive("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
     def _loss_names(self):

@@ -6,12 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from typing import ClassVar, NamedTuple
 
-import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.twins import compile_by_default, operation
-from geomstats_ldp.wording import as_floats, place_text, shape_text
+from geomstats_ldp.validation import finite_array
 
 
 class TargetHessian(NamedTuple):
@@ -62,7 +61,7 @@ class Loss(ABC):
 
     def check_data(self, geometry, data):
         """Return data as a float array, or raise ValueError naming what is wrong with it."""
-        return finite_array(data, self.data_shape(geometry), "datum")
+        return finite_array("datum", data, (..., *self.data_shape(geometry)), ValueError)
 
     @abstractmethod
     def clip(self, geometry, data):
@@ -145,29 +144,3 @@ def score_coords(loss, geometry, point, datum, vector, out):
 
 
 compile_by_default(score_coords, _score_coords)
-
-
-def finite_array(data, shape, name):
-    """Float array of shape [..., *shape] with finite entries.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, what was expected and what came.
-    """
-    data = as_floats(name, data)
-    if data.ndim < len(shape) or data.shape[data.ndim - len(shape) :] != tuple(shape):
-        raise ValueError(f"{name} must have shape [{shape_text('...', *shape)}]; got {data.shape}")
-    is_finite = np.isfinite(data)
-    if not is_finite.all():
-        place = place_text(~is_finite.all(axis=tuple(range(-len(shape), 0))))
-        raise ValueError(f"{name} must be finite; it contains NaN or inf{place}")
-    return data
-
-
-def positive_number(name, value):
-    """Return a public bound as a float, or raise ValueError naming it."""
-    value = float(value)
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite; got {value}")
-    return value

@@ -9,9 +9,10 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -66,7 +67,7 @@ class SPDLikelihoodLoss(Loss):
     name = "spd_likelihood"
 
     def __init__(self, *, norm_bound):
-        self.norm_bound = positive_number("norm_bound", norm_bound)
+        self.norm_bound = check_positive("norm_bound", norm_bound)
 
     def check_space(self, geometry):
         """SPD matrices with the affine-invariant metric."""

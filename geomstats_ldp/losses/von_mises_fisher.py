@@ -8,9 +8,10 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class VonMisesFisherTwin(NamedTuple):
@@ -43,7 +44,7 @@ class VonMisesFisherLoss(Loss):
     clips = False
 
     def __init__(self, *, kappa):
-        self.kappa = positive_number("kappa", kappa)
+        self.kappa = check_positive("kappa", kappa)
 
     def check_space(self, geometry):
         """The unit sphere."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from geomstats_ldp.mechanisms.checks import check_integer
+from geomstats_ldp.validation import check_integer
 
 
 class Streams(NamedTuple):

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_positive, check_real
 
 
 class GeodesicBall(NamedTuple):
@@ -77,9 +77,7 @@ def geodesic_ball(center, radius, holds_queries=False):
     ProtocolError
         If the radius is not a positive finite number.
     """
-    radius = float(radius)
-    if not (math.isfinite(radius) and radius > 0):
-        raise ProtocolError(f"radius must be positive and finite; got {radius}")
+    radius = check_positive("radius", radius)
     return GeodesicBall(np.array(center, dtype=float), radius, bool(holds_queries))
 
 
@@ -94,8 +92,7 @@ def spherical_cap(center, height, holds_queries=False):
     holds_queries : bool
         As for `geodesic_ball`.
     """
-    if not 0 < height < 1:
-        raise ProtocolError(f"height must lie in (0, 1); got {height}")
+    height = check_real("height", height, "in (0, 1)", lambda number: 0 < number < 1)
     return geodesic_ball(center, math.acos(height), holds_queries)
 
 

@@ -20,7 +20,6 @@ from geomstats_ldp.inference import WaldRegion
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import check_data
 from geomstats_ldp.protocol import GainRule, Protocol
-from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.replication.baselines.regression import (
     BaselineSandwich,
     fit_regression,
@@ -29,6 +28,7 @@ from geomstats_ldp.replication.baselines.regression import (
 )
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
+from geomstats_ldp.validation import check_integer
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ class BaselineEstimator(BaseEstimator):
     def _check_checkpoints(self, n_rows):
         """Planned numbers of participants, the last of which is that of the rows."""
         given = (n_rows,) if self.checkpoints is None else tuple(self.checkpoints)
-        totals = tuple(check_count("checkpoints", n) for n in given)
+        totals = tuple(check_integer("checkpoints", n) for n in given)
         if not totals or totals[-1] != n_rows or any(a >= b for a, b in zip(totals, totals[1:])):
             raise ProtocolError(
                 f"checkpoints must increase and end with the {n_rows} rows of X; got {given}"
