@@ -17,7 +17,8 @@ from geomstats_ldp.exceptions import (
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import loss_of, score_coords
 from geomstats_ldp.losses.rows import clip_data
-from geomstats_ldp.mechanisms import check_epsilon, make_streams, release_into
+from geomstats_ldp.mechanisms import make_streams, release_into
+from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol

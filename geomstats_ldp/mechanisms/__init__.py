@@ -13,7 +13,7 @@ identity    none (epsilon = inf)  0                                      the sco
 import math
 
 from geomstats_ldp.mechanisms.base import Mechanism, release_into
-from geomstats_ldp.mechanisms.candidates import LARGEST_EPSILON, sphere_points
+from geomstats_ldp.mechanisms.candidates import sphere_points
 from geomstats_ldp.mechanisms.checks import check_delta, check_epsilon
 from geomstats_ldp.mechanisms.gaussian import (
     Gaussian,
@@ -28,7 +28,6 @@ from geomstats_ldp.mechanisms.streams import Streams, make_streams
 from geomstats_ldp.registry import Registry, add_class, place_of
 
 __all__ = [
-    "LARGEST_EPSILON",
     "MECHANISMS",
     "Gaussian",
     "GaussianTwin",
@@ -41,7 +40,6 @@ __all__ = [
     "PrivUnitTwin",
     "Streams",
     "analytic_gaussian_scale",
-    "check_epsilon",
     "gaussian_log_delta",
     "make_mechanism",
     "make_streams",

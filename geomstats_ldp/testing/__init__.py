@@ -10,6 +10,13 @@ one pytest test of each check. Every failing check says what was expected and wh
 >>> run_checks(LossCase(loss, Euclidean(2), center=[0.1, 0.0]))
 """
 
+from geomstats_ldp.testing.audit import (
+    AuditResult,
+    audit_release,
+    candidate_release,
+    device_release,
+    direct_release,
+)
 from geomstats_ldp.testing.cases import (
     Case,
     ConformanceError,
@@ -22,12 +29,17 @@ from geomstats_ldp.testing.mechanisms import MechanismCase
 from geomstats_ldp.testing.spaces import SpaceCase
 
 __all__ = [
+    "AuditResult",
     "Case",
     "ConformanceError",
     "EstimatorCase",
     "LossCase",
     "MechanismCase",
     "SpaceCase",
+    "audit_release",
+    "candidate_release",
+    "device_release",
+    "direct_release",
     "parametrize_with_checks",
     "run_checks",
 ]

@@ -15,7 +15,7 @@ from numba import njit
 
 from geomstats_ldp.mechanisms import make_streams, mechanism_from_spec, release_into
 from geomstats_ldp.serialization import canonical_json, decode
-from geomstats_ldp.testing import privacy
+from geomstats_ldp.testing import privacy, release
 from geomstats_ldp.testing.cases import (
     Case,
     ConformanceError,
@@ -61,6 +61,8 @@ class MechanismCase(Case):
             checks += privacy.CHECKS
         if self.mechanism.twin() is not None:
             checks.append(check_twin)
+        if self.mechanism.candidate_width is not None:
+            checks += release.CHECKS
         return checks
 
     @cached_property

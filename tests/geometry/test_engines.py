@@ -46,14 +46,19 @@ def test_compiled_recursion_equals_the_geomstats_engine(name):
     messages = rng.normal(size=(400, *geometry.shape))
     messages[:200] += 2 * geometry.basis[0]
     start = geometry.exp(0.2 * geometry.basis[-1], geometry.reference)
-    states = []
+    states, released = [], []
     for name in ("compiled", "geomstats"):
         engine = make_engine(name, geometry)
         state = initial_state(start, dim, 2 * dim)
         scratch = make_scratch(geometry.shape, dim, 1)
-        engine.replay_rounds(engine.geometry, region, schedule, state, scratch, messages)
+        tangent, coords = np.empty_like(messages), np.empty((len(messages), dim))
+        engine.replay_rounds(
+            engine.geometry, region, schedule, state, scratch, messages, tangent, coords
+        )
         states.append(state)
+        released.append(coords)
     compiled, interpreted = states
+    np.testing.assert_allclose(*released, rtol=0, atol=1e-9 * np.abs(released[1]).max())
     np.testing.assert_array_equal(compiled.counts, interpreted.counts)
     assert compiled.counts[N_CAPPED] > 0 and compiled.counts[N_PROJECTED] > 0
     np.testing.assert_allclose(compiled.iterate, interpreted.iterate, rtol=0, atol=1e-9)

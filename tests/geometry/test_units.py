@@ -1,12 +1,17 @@
 """Right in every unit and at every scale, through geomstats and in closed form."""
 
+import warnings
+
 import mpmath
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
+from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 
+from geomstats_ldp import PrivateFrechetMean, Tuning
+from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.geometry import Geometry, dispatch
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
@@ -347,3 +352,53 @@ def test_transport_next_to_the_antipode(short, dim, make):
     expected = np.cos(angle) * side - np.sin(angle) * base
     np.testing.assert_allclose(moved, expected, atol=1e-15 / short)
     assert abs(moved @ end) < 1e-15 / short
+
+
+# ------------------------------------------------------------------------ whole fits
+
+
+def fitted(space, rows, initial_point):
+    mean = PrivateFrechetMean(
+        space,
+        initial_point=initial_point,
+        epsilon=8.0,
+        random_state=0,
+        tuning=Tuning(engine="geomstats"),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LDPWarning)  # sixty rows are few
+        return mean.fit(rows)
+
+
+@pytest.mark.parametrize("ratio", [1e-6, 1e-20, 1e-40])
+def test_an_affine_fit_in_mixed_units_is_that_in_equal_ones(ratio):
+    space = space_from_spec({"name": "SPDAffineInvariant", "n": 3})
+    rng = np.random.default_rng(0)
+    rows = np.stack([random_spd(rng, 3, 2.0) for _ in range(60)])
+    units = power_of_two(np.log10(ratio) * np.linspace(0.0, 1.0, 3))
+    units = np.outer(units, units)
+    plain = fitted(space, rows, np.eye(3))
+    mixed = fitted(space, rows * units, np.eye(3) * units)
+    np.testing.assert_allclose(mixed.estimate_ / units, plain.estimate_, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(mixed.covariance_, plain.covariance_, rtol=1e-8, atol=1e-10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LDPWarning)  # sixty rows do not make a narrow region
+        assert mixed.confidence_region().contains(mixed.estimate_)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_fit_from_a_small_initial_point_that_is_not_diagonal(metric):
+    space = space_from_spec({"name": metric, "n": 2})
+    rng = np.random.default_rng(1)
+    rows = np.stack([random_spd(rng, 2, 2.0) for _ in range(60)])
+    start = np.array([[2.0, 0.7], [0.7, 1.0]])
+    plain, small = (fitted(space, unit * rows, unit * start) for unit in (1.0, 2.0**-40))
+    np.testing.assert_allclose(small.estimate_ * 2.0**40, plain.estimate_, rtol=1e-9)
+
+
+def test_data_at_the_edge_of_the_half_space_are_clipped():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(0.5, 0.3, 60), np.exp(rng.normal(0.0, 0.3, 60))])
+    rows[7:10] = [[0.7, 1e-18], [0.7, 1e-100], [1e30, 1.0]]
+    mean = fitted(PoincareHalfSpace(2), rows, [0.5, 1.0])
+    assert np.isfinite(mean.estimate_).all() and mean.estimate_[1] > 0

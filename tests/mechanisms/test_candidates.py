@@ -11,8 +11,9 @@ import pytest
 from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.mechanisms import LARGEST_EPSILON, make_mechanism, make_streams, sphere_points
+from geomstats_ldp.mechanisms import make_mechanism, make_streams, sphere_points
 from geomstats_ldp.mechanisms.candidates import (
+    LARGEST_EPSILON,
     N_CANDIDATES,
     draw_candidate,
     largest_levels,

@@ -49,10 +49,10 @@ class WeakUnit(PrivUnit):
 
     def __init__(self, *, epsilon, delta=0.0, dim, bound):
         super().__init__(epsilon=2 * epsilon, delta=delta, dim=dim, bound=bound)
-        self._set(epsilon=epsilon, weight=2 * epsilon)
+        self._set(epsilon=epsilon, exponent=2 * epsilon)
 
     def _log_weight(self, depth):
-        return np.where(depth <= self.depth, self.weight, 0.0) - self._log_normaliser
+        return np.where(depth <= self.depth, self.exponent, 0.0) - self._log_normaliser
 
 
 class UnderstatedNoise(Interpreted):
@@ -69,6 +69,40 @@ class UnderstatedSupport(PrivUnit):
 
     def in_support(self, released, rtol=0.0):
         return np.linalg.norm(released, axis=-1) <= self.bound
+
+
+class WeightTooSmall(PrivUnit):
+    """Its weights are those of twice the epsilon that it states."""
+
+    name = "broken"
+
+    def weight(self, points, vector):
+        return super().weight(points, vector) ** 2
+
+
+class WeightTooLarge(PrivUnit):
+    name = "broken"
+
+    def weight(self, points, vector):
+        return 1.1 * super().weight(points, vector)
+
+
+class WeightOfAnotherMean(PrivUnit):
+    """Accepts long scores more easily, so that the number of candidates tells the length."""
+
+    name = "broken"
+
+    def weight(self, points, vector):
+        return super().weight(points, vector) ** (1 - 0.3 * np.linalg.norm(vector) / self.bound)
+
+
+class WeightOfAnotherScore(PrivUnit):
+    """In range and of constant mean, but its messages are not about the score."""
+
+    name = "broken"
+
+    def weight(self, points, vector):
+        return super().weight(points, 0.5 * vector)
 
 
 class Mutable(Interpreted):
@@ -101,6 +135,10 @@ BROKEN = {
     WeakUnit: "log of the largest density ratio, epsilon: expected at most 1.",
     UnderstatedNoise: "eigenvalue of the noise, noise_variance: expected at most",
     UnderstatedSupport: "in_support: expected True for a message; got False",
+    WeightTooSmall: "e^-epsilon over the weight: expected at most 1; got 2.7",
+    WeightTooLarge: "weight: expected at most 1; got 1.1",
+    WeightOfAnotherMean: "check_weight_mean: mean weight of",
+    WeightOfAnotherScore: "centred mean of the candidates of",
     Mutable: "setting epsilon: expected AttributeError; got",
     WastesVariates: "variates drawn in blocks",
     RandomRelease: "a second release with the same variates",
