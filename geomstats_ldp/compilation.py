@@ -117,7 +117,7 @@ def _mending(cached, options):
     return call
 
 
-_warned = []
+_warned: list[OSError] = []
 
 
 def _warn_once(error):

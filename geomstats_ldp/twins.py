@@ -13,7 +13,7 @@ from numba import config, types
 from numba.extending import overload
 
 #: Kernels, and whether they are small, by operation and class of twin.
-_KERNELS = {}
+_KERNELS: dict[tuple, tuple] = {}
 
 
 def operation(function):

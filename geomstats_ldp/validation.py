@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import math
 import reprlib
+from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
 
 # ---------------------------------------------------------------- scalars
 
 
-def check_integer(name, value, low=1, high=None):
+def check_integer(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
     """Return an integer of a range as an int.
 
     Parameters
@@ -47,7 +50,7 @@ def check_integer(name, value, low=1, high=None):
     return int(value)
 
 
-def check_real(name, value, allowed, is_allowed):
+def check_real(name: str, value: Any, allowed: str, is_allowed: Callable[[float], bool]) -> float:
     """Return a real number as a float.
 
     Parameters
@@ -76,17 +79,17 @@ def check_real(name, value, allowed, is_allowed):
     return value
 
 
-def check_positive(name, value):
+def check_positive(name: str, value: Any) -> float:
     """Return a positive finite number as a float, or raise as `check_real`."""
     return check_real(name, value, "positive and finite", lambda number: 0 < number < math.inf)
 
 
-def check_non_negative(name, value):
+def check_non_negative(name: str, value: Any) -> float:
     """Return a finite number from zero on as a float, or raise as `check_real`."""
     return check_real(name, value, "non-negative and finite", lambda number: 0 <= number < math.inf)
 
 
-def check_choice(name, value, choices):
+def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> Any:
     """Return one of a few names, or raise ProtocolError.
 
     Parameters
@@ -112,7 +115,9 @@ def _scalar(name, value, kind, wanted):
 # ---------------------------------------------------------------- arrays
 
 
-def finite_array(name, values, shape, error=ProtocolError):
+def finite_array(
+    name: str, values: ArrayLike, shape: tuple, error: type[ValueError] = ProtocolError
+) -> np.ndarray:
     """Return values as a float array of a shape, with finite entries.
 
     Parameters
@@ -139,7 +144,7 @@ def finite_array(name, values, shape, error=ProtocolError):
     return values
 
 
-def real_array(name, values, error=ProtocolError):
+def real_array(name: str, values: ArrayLike, error: type[ValueError] = ProtocolError) -> np.ndarray:
     """Return values as a float array, or raise `error`; bools, texts and the like are refused.
 
     Parameters
@@ -158,7 +163,9 @@ def real_array(name, values, error=ProtocolError):
     return np.asarray(values, dtype=float, order="C")
 
 
-def check_shape(name, values, shape, error=ProtocolError):
+def check_shape(
+    name: str, values: ArrayLike, shape: tuple, error: type[ValueError] = ProtocolError
+) -> None:
     """Raise `error` unless an array has a shape.
 
     Parameters
@@ -184,7 +191,7 @@ def _shape_text(shape):
     return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
 
 
-def check_all(expected, is_good):
+def check_all(expected: str, is_good: np.ndarray) -> None:
     """Raise ProtocolError with the place of the first point that fails, if there is one.
 
     The point itself is left out: it may be a datum, and error texts end up in logs.
@@ -199,7 +206,7 @@ def check_all(expected, is_good):
         raise ProtocolError(f"{expected}; this fails{place_text(np.logical_not(is_good))}")
 
 
-def place_text(is_bad):
+def place_text(is_bad: np.ndarray) -> str:
     """Say where the first of some flags is set: " at index 3", or "" for a flag on its own.
 
     Parameters

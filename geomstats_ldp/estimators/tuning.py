@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import GeodesicBall, LogBox, SpectralBand
+from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.validation import check_integer
 
@@ -66,15 +68,15 @@ class Tuning(BaseEstimator):
     def __init__(
         self,
         *,
-        working_region=None,
-        preconditioner=None,
-        retraction=None,
-        pairs_per_round=1,
-        radius=None,
-        gain=None,
-        inference=None,
-        engine="auto",
-        keep_transcript=False,
+        working_region: WorkingRegion | None = None,
+        preconditioner: ArrayLike | None = None,
+        retraction: str | None = None,
+        pairs_per_round: int = 1,
+        radius: RadiusRule | None = None,
+        gain: GainRule | None = None,
+        inference: InferenceRule | None = None,
+        engine: str = "auto",
+        keep_transcript: bool = False,
     ):
         self.working_region = working_region
         self.preconditioner = preconditioner

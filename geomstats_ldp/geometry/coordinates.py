@@ -6,10 +6,13 @@ other space is computed on as it is.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.poincare_ball import PoincareBall
 from geomstats.geometry.poincare_half_space import PoincareHalfSpace
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 from geomstats_ldp.validation import check_all, finite_array
@@ -63,7 +66,7 @@ def from_internal(space, points):
     return to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
 
 
-def to_ball(points):
+def to_ball(points: np.ndarray) -> np.ndarray:
     """Points of the Poincare ball, shape [..., dim], of points of the hyperboloid."""
     return points[..., 1:] / (1 + points[..., :1])
 
@@ -113,14 +116,30 @@ class UserCoordinates:
     space, internal_space : geomstats manifold
     """
 
-    def __init__(self, space):
+    def __init__(self, space: Any):
         self.space = space
         self.internal_space = internal_space(space)
 
-    def to_internal(self, points):
-        """Convert points of the user; see `to_internal`."""
+    def to_internal(self, points: ArrayLike) -> np.ndarray:
+        """Convert points of `space` to points of `internal_space`.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            Of the Poincare models, shape [..., dim].
+
+        Returns
+        -------
+        points : array, shape [..., *point_shape]
+            Of the Poincare models, shape [..., dim + 1].
+
+        Raises
+        ------
+        ProtocolError
+            With the place of the first point that is not one of a Poincare model.
+        """
         return to_internal(self.space, points)
 
-    def from_internal(self, points):
-        """Convert points for the user; see `from_internal`."""
+    def from_internal(self, points: ArrayLike) -> np.ndarray:
+        """Convert points of `internal_space` back to points of `space`; see `to_internal`."""
         return from_internal(self.space, points)

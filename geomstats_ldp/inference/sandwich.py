@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import solve_continuous_lyapunov
@@ -23,8 +24,11 @@ from geomstats_ldp.score_regression.shrinkage import (
     shrink_deviatoric,
     spherical_part,
 )
-from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS
+from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
 from geomstats_ldp.server.regression import window
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +74,8 @@ class SandwichEstimate:
     hessian_floor, hessian_bound : float
         Bounds between which the eigenvalues of the Hessian were put.
     hessian_floor_active, hessian_bound_active : bool
-        Whether the vanishing floor or L_H moved an eigenvalue; to be put into a range that the
-        loss knows does not count.
+        Whether the vanishing floor or L_H changed an eigenvalue. A change by
+        ``InferenceRule.hessian_range``, which is known to hold at the target, is not counted.
     guard : float
         Factor by which the finite-sample guard enlarged the covariance.
     """
@@ -238,7 +242,7 @@ def horizon_variance(sandwich, hessian, schedule, n_participants):
     return solve_continuous_lyapunov(drift, sandwich) / (n_participants * per_participant)
 
 
-def estimate_sandwich(state, protocol):
+def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     """Sandwich covariance of the running average, from a state alone.
 
     Parameters

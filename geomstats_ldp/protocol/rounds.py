@@ -62,7 +62,7 @@ class RoundPlan(Rule):
         object.__setattr__(self, "sizes", sizes)
 
     @property
-    def n_participants(self):
+    def n_participants(self) -> int | None:
         """Participants planned in all, or None."""
         return None if self.sizes is None else sum(self.sizes)
 

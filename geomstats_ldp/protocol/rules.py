@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -35,9 +36,9 @@ class Rule:
             if plain is not None:
                 object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
-        return asdict(self)
+        return asdict(self)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,18 @@ class RadiusRule(Rule):
         self._settle()
 
     @classmethod
-    def fixed(cls, radius):
-        """The same radius throughout (fixed horizon, or an affine score)."""
+    def fixed(cls, radius: float) -> RadiusRule:
+        """Rule of one radius throughout, for a fixed horizon or an affine score.
+
+        Parameters
+        ----------
+        radius : float
+            In tangent length.
+
+        Returns
+        -------
+        rule : RadiusRule
+        """
         return cls(maximum=radius, scale=radius, exponent=0.0)
 
 
@@ -168,12 +179,22 @@ class InferenceRule(Rule):
         self._check_prior()
         self._settle()
 
-    def settled(self):
+    def settled(self) -> InferenceRule:
         """The rule with the Hessian named, as a protocol holds it."""
         return replace(self, hessian=self.hessian or "shrunk")
 
-    def check_dimension(self, dim):
-        """Raise ProtocolError if the prior is of another dimension."""
+    def check_dimension(self, dim: int) -> None:
+        """Refuse a prior of another dimension.
+
+        Parameters
+        ----------
+        dim : int
+
+        Raises
+        ------
+        ProtocolError
+            If the shape of `prior_hessian` is not (dim, dim).
+        """
         if self.prior_hessian is not None:
             check_shape("prior_hessian", self.prior_hessian, (dim, dim))
 
@@ -206,8 +227,18 @@ class InferenceRule(Rule):
         object.__setattr__(self, "prior_sd", check_positive("prior_sd", self.prior_sd))
 
     @classmethod
-    def paper(cls, *, guard=0.0, guard_cap=0.35):
-        """Estimates as in section S.3 of the paper: raw Hessian, linear guard, divisor L."""
+    def paper(cls, *, guard: float = 0.0, guard_cap: float = 0.35) -> InferenceRule:
+        """Estimates as in section S.3 of the paper: raw Hessian, linear guard, divisor L.
+
+        Parameters
+        ----------
+        guard : float, default=0.0
+        guard_cap : float, default=0.35
+
+        Returns
+        -------
+        rule : InferenceRule
+        """
         return cls(
             hessian="raw",
             hessian_unit=1.0,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 
@@ -32,8 +34,13 @@ class Transcript:
     def __len__(self):
         return len(self.messages)
 
-    def save(self, path):
-        """Write a ``.npz`` file, without pickle, that `load` reads back exactly."""
+    def save(self, path: str | os.PathLike | BinaryIO) -> None:
+        """Write a ``.npz`` file, without pickle, that `load` reads back exactly.
+
+        Parameters
+        ----------
+        path : path-like or binary file
+        """
         write_atomically(
             path,
             lambda file: np.savez_compressed(
@@ -42,7 +49,7 @@ class Transcript:
         )
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike | BinaryIO) -> Transcript:
         """Read a transcript that `save` wrote.
 
         Whether the rows can be messages shows when they are replayed, which knows the queries.
@@ -50,6 +57,10 @@ class Transcript:
         Parameters
         ----------
         path : path-like or binary file
+
+        Returns
+        -------
+        transcript : Transcript
 
         Raises
         ------

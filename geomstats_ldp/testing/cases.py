@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ class Case(ABC):
     """Something to be examined, with the data and sizes to examine it at."""
 
     @abstractmethod
-    def checks(self):
+    def checks(self) -> list[Callable]:
         """Functions of the case that raise ConformanceError; those that apply to it."""
 
     @abstractmethod
@@ -23,7 +25,7 @@ class Case(ABC):
         """Name of the case, for test reports."""
 
 
-def run_checks(case):
+def run_checks(case: Case) -> None:
     """Run every check of a case, without pytest.
 
     Parameters
@@ -49,7 +51,7 @@ def run_checks(case):
         raise ConformanceError(f"{case} fails {len(failures)} checks\n{listed}")
 
 
-def parametrize_with_checks(cases):
+def parametrize_with_checks(cases: Iterable[Case]) -> Any:
     """Pytest decorator: one test for each check of each case.
 
     Parameters

@@ -7,7 +7,8 @@ rebuilds the protocol registers the space first.
 from __future__ import annotations
 
 import math
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class RegisteredSpace:
         If no space of that name is registered in this process.
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str):
         self._space = _REGISTERED.find(name).space
         self.name = name
 
@@ -90,7 +91,13 @@ class RegisteredSpace:
         return f"RegisteredSpace({self.name!r})"
 
 
-def register_space(name, factory, *, curvature=(-math.inf, math.inf), injectivity_radius=math.inf):
+def register_space(
+    name: str,
+    factory: Callable[[], Any],
+    *,
+    curvature: tuple[float, float] = (-math.inf, math.inf),
+    injectivity_radius: float = math.inf,
+) -> RegisteredSpace:
     """Make a geomstats space known by name, so that protocols on it can be rebuilt.
 
     Every process that rebuilds such a protocol, a participant's device for one, has to register

@@ -157,8 +157,8 @@ class SphereTwin(NamedTuple):
         See `axes_of`.
     """
 
-    reference: np.ndarray
-    basis: np.ndarray
+    reference: np.ndarray | None
+    basis: np.ndarray | None
     projection: bool
     axes: tuple
 
