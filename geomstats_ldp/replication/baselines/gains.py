@@ -10,7 +10,14 @@ from geomstats_ldp.schedules import gain_offset
 from geomstats_ldp.validation import check_integer, check_non_negative, check_positive, check_real
 
 
-def offset_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=math.inf):
+def offset_gain(
+    constant: float,
+    noise_scale: float,
+    noise_step: float,
+    *,
+    exponent: float = 0.6,
+    step_cap: float = math.inf,
+) -> GainRule:
     r"""Gain that starts late enough for the noise: :math:`\gamma_i = C (i + b)^{-a}`.
 
     The offset :math:`b = \max\{0, (C \sigma / c)^{1/a} - 1\}` makes the first gain at most
@@ -20,14 +27,14 @@ def offset_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=mat
     Parameters
     ----------
     constant : float
-        C, in units of inverse Hessian.
+        Constant C, in units of inverse Hessian.
     noise_scale : float
         Standard deviation sigma of one coordinate of the noise, ``sqrt(mechanism.noise_variance)``;
         0 without noise.
     noise_step : float
         Public bound c on the step that this noise causes in one coordinate, a tangent length.
     exponent : float, default=0.6
-        a, strictly between 1/2 and 1.
+        Exponent a, strictly between 1/2 and 1.
     step_cap : float, default=inf
         Hard cap on the length of every update; none in the paper.
 
@@ -54,11 +61,17 @@ def offset_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=mat
     return GainRule(constant, offset, exponent, step_cap)
 
 
-def reduced_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=math.inf):
+def reduced_gain(
+    constant: float,
+    noise_scale: float,
+    noise_step: float,
+    *,
+    exponent: float = 0.6,
+    step_cap: float = math.inf,
+) -> GainRule:
     r"""Gain that noise makes smaller throughout: :math:`\gamma_i = \min(C, c/\sigma)\, i^{-a}`.
 
-    The form of section 5.1 of the paper for half-sample probes. Parameters and errors are those of
-    `offset_gain`.
+    The form of section 5.1 of the paper for half-sample probes; see `offset_gain`.
 
     Returns
     -------
@@ -95,6 +108,15 @@ class ProbeRadius:
         check_positive("probe radius scale", self.scale)
         check_real("probe radius exponent", self.exponent, "in [0, 1/2)", lambda a: 0 <= a < 0.5)
 
-    def at(self, n_participants):
-        """Radius for the given number of participants."""
+    def at(self, n_participants: int) -> float:
+        """Radius of the probes.
+
+        Parameters
+        ----------
+        n_participants : int
+
+        Returns
+        -------
+        radius : float
+        """
         return self.scale * check_integer("n_participants", n_participants) ** -self.exponent
