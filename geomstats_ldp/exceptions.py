@@ -9,6 +9,10 @@ class ProtocolError(LDPError, ValueError):
     """A public specification is incomplete or contradicts itself."""
 
 
+class ArgumentTypeError(ProtocolError, TypeError):
+    """A public parameter is of a type that is not allowed."""
+
+
 class CutLocusError(LDPError, ValueError):
     """Two points have no unique minimising geodesic, so a logarithm is undefined."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from geomstats_ldp.protocol.checks import check_count
+from geomstats_ldp.validation import check_integer
 
 
 def replicate(
@@ -53,7 +53,7 @@ def replicate(
     >>> bool(abs(np.std(means) - 0.1) < 0.02)
     True
     """
-    check_count("n_repetitions", n_repetitions)
+    check_integer("n_repetitions", n_repetitions)
     children = _children(seed, n_repetitions)
     # A generator holds no more results than wait to be taken.
     workers = Parallel(n_jobs=n_jobs, return_as="generator")

@@ -16,9 +16,9 @@ from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
-from geomstats_ldp.losses.base import positive_number
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Transcript
+from geomstats_ldp.validation import check_positive
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -139,7 +139,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         if self.initial_point is not None:
             return np.array(self.initial_point, dtype=float)
         size = space.shape[0]
-        bound = positive_number("norm_bound", self.norm_bound)
+        bound = check_positive("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
     def _loss_names(self):

@@ -11,9 +11,10 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -68,7 +69,7 @@ class SPDLikelihoodLoss(Loss):
     name = "spd_likelihood"
 
     def __init__(self, *, norm_bound: float):
-        self.norm_bound = positive_number("norm_bound", norm_bound)
+        self.norm_bound = check_positive("norm_bound", norm_bound)
 
     def check_space(self, geometry: Geometry) -> None:
         """SPD matrices with the affine-invariant metric."""

@@ -23,7 +23,6 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import check_data
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import GainRule, Protocol
-from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.replication.baselines.regression import (
     BaselineSandwich,
     fit_regression,
@@ -32,6 +31,7 @@ from geomstats_ldp.replication.baselines.regression import (
 )
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
+from geomstats_ldp.validation import check_integer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -224,7 +224,7 @@ class BaselineEstimator(BaseEstimator):
     def _check_checkpoints(self, n_rows):
         """Planned numbers of participants, the last of which is that of the rows."""
         given = (n_rows,) if self.checkpoints is None else tuple(self.checkpoints)
-        totals = tuple(check_count("checkpoints", n) for n in given)
+        totals = tuple(check_integer("checkpoints", n) for n in given)
         if not totals or totals[-1] != n_rows or any(a >= b for a, b in zip(totals, totals[1:])):
             raise ProtocolError(
                 f"checkpoints must increase and end with the {n_rows} rows of X; got {given}"
