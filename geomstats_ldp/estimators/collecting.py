@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
 from geomstats_ldp.estimators import notices
-from geomstats_ldp.estimators.tuning import check_tuning
+from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import (
     InvalidMessageError,
     NotReadyError,
@@ -21,11 +25,14 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
+from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import Message, Query, Transcript
-from geomstats_ldp.protocol.checks import check_count
+from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
 from geomstats_ldp.server import load_server, make_server
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import check_integer, check_shape
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: Held while a collection is opened on demand: threads that come together open one.
 _STARTING = threading.RLock()
@@ -33,6 +40,13 @@ _STARTING = threading.RLock()
 
 class Collecting:
     """Mixin that holds a `Server` and feeds it; subclasses say what the protocol is."""
+
+    tuning: Tuning | None
+    random_state: Seed
+    verbose: bool
+    n_participants: int | None
+    protocol_: Protocol
+    server_: Any
 
     #: Fewest columns of two-dimensional data that the model makes sense for.
     _min_features = 1
@@ -55,7 +69,7 @@ class Collecting:
 
     # ---------------------------------------------------------------- emulation
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -78,7 +92,7 @@ class Collecting:
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, n_clipped)
 
-    def fit_blocks(self, blocks, n_participants=None):
+    def fit_blocks(self, blocks: Iterable[ArrayLike], n_participants: int | None = None) -> Self:
         """Emulate one participant per row of data that come in blocks, read once and in order.
 
         The result is that of `fit` on all rows together, in memory that does not grow with their
@@ -104,7 +118,7 @@ class Collecting:
         planned = self.n_participants if n_participants is None else n_participants
         if planned is None:
             raise ProtocolError("n_participants must be given, here or to the estimator; got None")
-        check_count("n_participants", planned)
+        check_integer("n_participants", planned)
         blocks = iter(blocks)
         first = next(blocks, None)
         if first is None:
@@ -140,7 +154,9 @@ class Collecting:
 
     # ---------------------------------------------------------------- messages
 
-    def partial_fit(self, messages, y=None):
+    def partial_fit(
+        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
+    ) -> Self:
         """Consume private messages.
 
         Parameters
@@ -200,11 +216,7 @@ class Collecting:
             # In Poincaré coordinates a message has one entry more than a point has features.
             as_features = self.n_features_in_ == self.protocol_.geometry.shape[0]
             rows = self._check_rows(messages, reset=not as_features)
-        if rows.shape[1:] != self.protocol_.geometry.shape:
-            raise InvalidMessageError(
-                f"messages must have shape ({shape_text('n', *self.protocol_.geometry.shape)}); "
-                f"got {rows.shape}"
-            )
+        check_shape("messages", rows, ("n", *self.protocol_.geometry.shape), InvalidMessageError)
         self.server_.replay(rows, extend=self._planned_by_fit)
         self.protocol_ = self.server_.protocol
 
@@ -223,7 +235,7 @@ class Collecting:
 
     # ---------------------------------------------------------------- interactive
 
-    def start(self, n_features=None):
+    def start(self, n_features: int | None = None) -> Self:
         """Fix the protocol and open the collection, before any message.
 
         Parameters
@@ -234,6 +246,11 @@ class Collecting:
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        ProtocolError
+            If the width is not known, or naming the parameter that does not fit.
         """
         width = self._known_width() if n_features is None else n_features
         if width is None:
@@ -246,7 +263,7 @@ class Collecting:
         self._forget_names()
         return self
 
-    def queries(self, n=None):
+    def queries(self, n: int | None = None) -> list[Query]:
         """Open queries, one for each participant of the current round not heard from yet.
 
         Parameters
@@ -266,7 +283,7 @@ class Collecting:
         self._require_rounds("queries(n)")
         return self.server_.queries(n)
 
-    def close_round(self):
+    def close_round(self) -> Self:
         """Close the open round of a collection in rounds, on a deadline for instance.
 
         The next round asks around the estimate of this moment. Answers that come later are taken
@@ -293,8 +310,8 @@ class Collecting:
         if self.protocol_.rounds is None:
             raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
-    def participant(self):
-        """Client code for one participant's own device, who answers once; it pickles.
+    def participant(self) -> Participant:
+        """Client for the device of one participant, who answers once; it can be pickled.
 
         Returns
         -------
@@ -317,17 +334,26 @@ class Collecting:
 
     # ---------------------------------------------------------------- checkpoints
 
-    def save_state(self, path):
-        """Write the state of the collection, the open round included, without pickle."""
+    def save_state(self, path: str | os.PathLike | BinaryIO) -> None:
+        """Write the state of the collection, the open round included, without pickle.
+
+        Parameters
+        ----------
+        path : path-like or binary file
+        """
         self._require_started()
         self.server_.save(path)
 
-    def load_state(self, path):
+    def load_state(self, path: str | os.PathLike | BinaryIO) -> Self:
         """Continue a collection that `save_state` wrote; replaces any state of this estimator.
 
         The protocol and the engine in the file decide, whatever the parameters of this estimator
         are; only the loss must be one of this estimator. Messages from before are not in it, so
         there is no transcript.
+
+        Parameters
+        ----------
+        path : path-like or binary file
 
         Returns
         -------
@@ -345,7 +371,7 @@ class Collecting:
         return self
 
     @property
-    def transcript_(self):
+    def transcript_(self) -> Transcript:
         """Public record of the run; needs ``Tuning(keep_transcript=True)``.
 
         Messages of a round of pairs that is still open are not in it.
@@ -419,7 +445,7 @@ class Collecting:
         return self.protocol_.geometry.shape[0]
 
     @property
-    def estimate_(self):
+    def estimate_(self) -> np.ndarray:
         """The estimate, from the messages received so far."""
         check_is_fitted(self, "server_")
         return self._from_internal(self.server_.estimate())

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import (
+    SmoothFunctional,
     WaldRegion,
     estimate_round_sandwich,
     estimate_sandwich,
     smooth_functional,
 )
+from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
 
@@ -20,7 +26,10 @@ from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
 class Inferring:
     """Mixin that turns the state of `server_` into inference."""
 
-    def confidence_region(self, level=0.95):
+    protocol_: Protocol
+    server_: Any
+
+    def confidence_region(self, level: float = 0.95) -> WaldRegion:
         """Wald confidence region of the parameter.
 
         Parameters
@@ -42,7 +51,7 @@ class Inferring:
         """
         return self._region(level)
 
-    def test(self, point):
+    def test(self, point: ArrayLike) -> float:
         """P-value of the Wald test that the parameter is `point`.
 
         Parameters
@@ -59,7 +68,7 @@ class Inferring:
         """
         return float(self._region().pvalue(point))
 
-    def functional(self, h, jacobian=None):
+    def functional(self, h: Callable, jacobian: ArrayLike | None = None) -> SmoothFunctional:
         """Estimate, covariance and intervals of a smooth function of the parameter.
 
         Parameters
@@ -113,22 +122,22 @@ class Inferring:
         return estimate_sandwich(self.server_.state, self.protocol_)
 
     @property
-    def covariance_(self):
+    def covariance_(self) -> np.ndarray:
         """Covariance of the estimate in frame coordinates, shape [dim, dim]; divided by n."""
         return self._sandwich().covariance
 
     @property
-    def hessian_(self):
+    def hessian_(self) -> np.ndarray:
         """Estimated Hessian of the population loss in frame coordinates, shape [dim, dim]."""
         return self._sandwich().hessian
 
     @property
-    def score_covariance_(self):
+    def score_covariance_(self) -> np.ndarray:
         """Estimated covariance of one released score, shape [dim, dim]."""
         return self._sandwich().score_covariance
 
     @property
-    def diagnostics_(self):
+    def diagnostics_(self) -> dict[str, Any]:
         """How the run went: counts, safeguards, and the regression once there is one."""
         check_is_fitted(self, "server_")
         rounds = self.protocol_.rounds is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 
@@ -40,12 +42,12 @@ class Transcript:
     def __len__(self):
         return len(self.messages)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike | BinaryIO) -> None:
         """Write a ``.npz`` file, without pickle, that `load` reads back exactly.
 
         Parameters
         ----------
-        path : path-like
+        path : path-like or binary file
         """
         arrays = {"protocol": np.array(self.protocol.to_json()), "messages": self.messages}
         if self.protocol.rounds is not None:
@@ -53,7 +55,7 @@ class Transcript:
         write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike | BinaryIO) -> Transcript:
         """Read a transcript that `save` wrote.
 
         Whether the rows can be messages shows when they are replayed, which knows the queries.
@@ -61,6 +63,10 @@ class Transcript:
         Parameters
         ----------
         path : path-like or binary file
+
+        Returns
+        -------
+        transcript : Transcript
 
         Raises
         ------

@@ -216,7 +216,10 @@ def _least_squares(design, share, weights, means, rule, basis, variance, n):
         Information about the Hessian when the gradient is unknown.
     """
     dim = means.shape[1]
-    rows = design.reshape(-1, design.shape[2])
+    # Offsets in units of their own size: no unit of the data decides what is taken for zero.
+    size = math.sqrt(np.mean(design[:, :, dim:] ** 2) / np.mean(design[:, :, :dim] ** 2)) or 1.0
+    units = np.concatenate([np.ones(dim), np.full(len(basis), size)])
+    rows = design.reshape(-1, len(units)) / units
     weighted = rows * np.repeat(share, dim)[:, None]
     normal, moments = weighted.T @ rows, weighted.T @ means.ravel()
     mixed = np.linalg.lstsq(normal[:dim, :dim], normal[:dim, dim:], rcond=None)[0]
@@ -224,12 +227,13 @@ def _least_squares(design, share, weights, means, rule, basis, variance, n):
     weight = rule.ridge * np.trace(gram) / len(gram) / math.sqrt(n)
     if rule.prior_hessian is not None:
         pull = variance / rule.prior_sd**2
-        moments[dim:] += pull * np.einsum("kij,ij->k", basis, np.array(rule.prior_hessian))
-        weight += pull
+        moments[dim:] += pull / size * np.einsum("kij,ij->k", basis, np.array(rule.prior_hessian))
+        weight += pull / size**2
     normal[dim:, dim:] += weight * np.eye(len(gram))
     inverse = np.linalg.pinv(normal, hermitian=True)
     meat = (weighted * np.repeat(weights, dim)[:, None]).T @ rows
-    return inverse @ moments, inverse @ meat @ inverse, gram
+    spread = inverse @ meat @ inverse / np.outer(units, units)
+    return inverse @ moments / units, spread, gram * size**2
 
 
 def _usable_hessian(protocol, raw, spread, basis, n):

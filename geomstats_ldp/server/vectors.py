@@ -16,7 +16,7 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.mechanisms.plausibility import can_be_released, log_chance_of_spread
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY, Message
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import check_shape, finite_array
 
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
@@ -128,15 +128,7 @@ def check_batch(protocol, vectors):
     InvalidMessageError
         If the shape is wrong or an entry is not finite.
     """
-    shape = protocol.geometry.shape
-    vectors = np.ascontiguousarray(vectors, dtype=float)
-    if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
-        raise InvalidMessageError(
-            f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
-        )
-    if not np.isfinite(vectors).all():
-        raise InvalidMessageError("messages must be finite; they contain NaN or inf")
-    return vectors
+    return finite_array("messages", vectors, ("n", *protocol.geometry.shape), InvalidMessageError)
 
 
 def check_addressed(protocol, transcript):
@@ -160,13 +152,11 @@ def check_addressed(protocol, transcript):
     InvalidMessageError
         Naming the field that is wrong.
     """
-    coords = _numbers("messages", transcript.messages, "fiu", (-1, protocol.dim)).astype(float)
-    addresses = _numbers("addresses", transcript.addresses, "iu", (len(coords), 2))
-    closings = _numbers("closings", transcript.closings, "iu", (-1,))
-    addresses, closings = addresses.astype(np.int64), closings.astype(np.int64)
+    shape = ("n", protocol.dim)
+    coords = finite_array("messages", transcript.messages, shape, InvalidMessageError)
+    addresses = _integers("addresses", transcript.addresses, (len(coords), 2))
+    closings = _integers("closings", transcript.closings, ("n",))
     limits = np.array([protocol.rounds.n_rounds, len(protocol.directions)])
-    if not np.isfinite(coords).all():
-        raise InvalidMessageError("messages must be finite; they contain NaN or inf")
     if np.any(addresses < 0) or np.any(addresses >= limits):
         raise InvalidMessageError(
             f"addresses must name rounds and query points under {tuple(limits.tolist())}"
@@ -180,19 +170,12 @@ def check_addressed(protocol, transcript):
     return coords, addresses, closings
 
 
-def _numbers(name, value, kinds, shape):
-    """Array of numbers of a kind and shape; -1 stands for any length."""
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise InvalidMessageError(f"{name} must be an array; {error}") from error
-    wanted = tuple(have if want < 0 else want for want, have in zip(shape, array.shape))
-    if array.dtype.kind not in kinds or array.shape != wanted or array.ndim != len(shape):
-        text = shape_text(*("n" if want < 0 else want for want in shape))
-        raise InvalidMessageError(
-            f"{name} must be numbers of shape ({text}); got {array.dtype} of shape {array.shape}"
-        )
-    return array
+def _integers(name, values, shape):
+    """Array of integers of a shape, as for `check_shape`, or InvalidMessageError."""
+    check_shape(name, values, shape, InvalidMessageError)
+    if np.asarray(values).dtype.kind not in "iu":
+        raise InvalidMessageError(f"{name} must be integers; got {np.asarray(values).dtype}")
+    return np.asarray(values).astype(np.int64)
 
 
 def check_rows(protocol, vectors, tangent, coords, strict):

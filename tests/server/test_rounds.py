@@ -419,12 +419,12 @@ def test_a_transcript_that_no_collection_made_is_refused(round_pca, answer):
     early = addresses.copy()
     early[0, 0] = 1
     crafted = {
-        "no addresses": ({"addresses": None}, "addresses must be numbers"),
-        "no closings": ({"closings": None}, "closings must be numbers"),
-        "too few addresses": ({"addresses": addresses[:-1]}, "addresses must be numbers of shape"),
-        "floats": ({"addresses": addresses * 1.0}, "addresses must be numbers"),
-        "ambient vectors": ({"messages": np.zeros((n, 3))}, "messages must be numbers of shape"),
-        "texts": ({"messages": np.full((n, 2), "a")}, "messages must be numbers"),
+        "no addresses": ({"addresses": None}, "addresses must have shape"),
+        "no closings": ({"closings": None}, "closings must have shape"),
+        "too few addresses": ({"addresses": addresses[:-1]}, "addresses must have shape"),
+        "floats": ({"addresses": addresses * 1.0}, "addresses must be integers"),
+        "ambient vectors": ({"messages": np.zeros((n, 3))}, "messages must have shape"),
+        "texts": ({"messages": np.full((n, 2), "a")}, "messages must be an array"),
         "ragged": ({"messages": [[1.0], [1.0, 2.0]]}, "messages must be an array"),
         "NaN": ({"messages": record.messages * np.nan}, "messages must be finite"),
         "too long": ({"messages": record.messages * 1e4}, "in the support"),
