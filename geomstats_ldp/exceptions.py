@@ -62,7 +62,7 @@ class LDPWarning(UserWarning):
 
 
 class ClippingWarning(LDPWarning):
-    """Many rows of an emulation were moved to the public bounds, and the target with them."""
+    """Rows of an emulation were moved to the public bounds, and perhaps the target with them."""
 
 
 class DiscardWarning(LDPWarning):
@@ -87,6 +87,10 @@ class RawDataWarning(LDPWarning):
 
 class SafeguardWarning(LDPWarning):
     """The step cap or the projection still acts late in the run."""
+
+
+class WeakPrivacyWarning(LDPWarning):
+    """The privacy parameters protect nobody."""
 
 
 class SeedWarning(LDPWarning):
