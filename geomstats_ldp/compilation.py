@@ -15,6 +15,7 @@ import hashlib
 import logging
 import pickle
 import warnings
+from collections.abc import Callable
 from functools import wraps
 from importlib import resources
 from pathlib import Path
@@ -68,7 +69,7 @@ def digest_of(package, folders):
 _DIGEST = digest_of(resources.files(__package__), KERNEL_FOLDERS)
 
 
-def cached_njit(function, allocates=True):
+def cached_njit(function: Callable, allocates: bool = True) -> Callable:
     """Compile a module-level function, with a disk cache that follows the sources of the package.
 
     `function` stays callable as plain Python; give the result another name when both are needed.

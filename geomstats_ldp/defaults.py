@@ -182,7 +182,7 @@ def default_radius(
     hessian : float, optional
         Typical eigenvalue of the Hessian, where the loss knows better than L_H / 5.
     loss_length : float
-        Distance over which the loss bends of its own accord.
+        Distance over which the score changes its slope, whatever the curvature of the space.
 
     Returns
     -------

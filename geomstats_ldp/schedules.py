@@ -14,10 +14,11 @@ from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import check_real, finite_array
 
 
 class Schedule(NamedTuple):
-    """Public clock of one run.
+    """Public schedule of one run: query directions, radii, gains and the step cap.
 
     Attributes
     ----------
@@ -162,11 +163,7 @@ def check_direction_cycle(directions: ArrayLike, dim: int) -> np.ndarray:
     ProtocolError
         Unless the rows are unit vectors with zero sum and R^-1 sum v v^T = I / dim.
     """
-    directions = np.array(directions, dtype=float)
-    if directions.ndim != 2 or directions.shape[1] != dim or len(directions) < 2:
-        raise ProtocolError(
-            f"directions must have shape (n_directions, {dim}); got {directions.shape}"
-        )
+    directions = finite_array("directions", directions, ("n", dim))
     moment = directions.T @ directions / len(directions)
     unit = np.allclose(np.linalg.norm(directions, axis=1), 1.0, atol=1e-9)
     centred = np.allclose(directions.sum(axis=0), 0.0, atol=1e-9)
@@ -196,12 +193,8 @@ def check_radius_exponent(exponent: float) -> float:
     ProtocolError
         If it is any other.
     """
-    if exponent == 0 or 0.25 < exponent < 0.5:
-        return float(exponent)
-    raise ProtocolError(
-        "radius_exponent must be 0 (fixed radius) or lie strictly between 1/4 and 1/2; "
-        f"got {exponent}"
-    )
+    allowed = "0 (fixed radius) or strictly between 1/4 and 1/2"
+    return check_real("radius_exponent", exponent, allowed, lambda a: a == 0 or 0.25 < a < 0.5)
 
 
 def check_gain_exponent(exponent: float) -> float:
@@ -220,6 +213,5 @@ def check_gain_exponent(exponent: float) -> float:
     ProtocolError
         If it is any other.
     """
-    if 0.5 < exponent < 1:
-        return float(exponent)
-    raise ProtocolError(f"gain_exponent must lie strictly between 1/2 and 1; got {exponent}")
+    allowed = "strictly between 1/2 and 1"
+    return check_real("gain_exponent", exponent, allowed, lambda a: 0.5 < a < 1)

@@ -21,11 +21,13 @@ NAMES = (
     "datasets",
     "estimators",
     "exceptions",
+    "extension",
     "geometry",
     "inference",
     "losses",
     "mechanisms",
     "plotting",
+    "replication",
     "testing",
 )
 PAGES = [ROOT / "docs" / "api" / f"{name}.md" for name in NAMES]

@@ -28,8 +28,9 @@ from geomstats_ldp.inference.sandwich import steady_guard_strength
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
-from geomstats_ldp.protocol.checks import check_count, check_preconditioner
+from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
+from geomstats_ldp.validation import check_integer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -113,7 +114,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         tuning = check_tuning(self.tuning)
         notices.warn_if_delta_is_large(self.delta, stacklevel=4)
         if self.n_participants is not None:
-            check_count("n_participants", self.n_participants)
+            check_integer("n_participants", self.n_participants)
         geometry, region = self._make_geometry(width, tuning)
         loss = self._make_loss(geometry.space, geometry.reference)
         loss.check_space(geometry)

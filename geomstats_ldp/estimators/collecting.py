@@ -29,9 +29,8 @@ from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
-from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.server import load_server, make_server
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import check_integer, check_shape
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,7 +119,7 @@ class Collecting:
         planned = self.n_participants if n_participants is None else n_participants
         if planned is None:
             raise ProtocolError("n_participants must be given, here or to the estimator; got None")
-        check_count("n_participants", planned)
+        check_integer("n_participants", planned)
         blocks = iter(blocks)
         first = next(blocks, None)
         if first is None:
@@ -218,11 +217,7 @@ class Collecting:
             # In Poincaré coordinates a message has one entry more than a point has features.
             as_features = self.n_features_in_ == self.protocol_.geometry.shape[0]
             rows = self._check_rows(messages, reset=not as_features)
-        if rows.shape[1:] != self.protocol_.geometry.shape:
-            raise InvalidMessageError(
-                f"messages must have shape ({shape_text('n', *self.protocol_.geometry.shape)}); "
-                f"got {rows.shape}"
-            )
+        check_shape("messages", rows, ("n", *self.protocol_.geometry.shape), InvalidMessageError)
         self.server_.replay(rows, extend=self._planned_by_fit)
         self.protocol_ = self.server_.protocol
 
@@ -322,7 +317,7 @@ class Collecting:
             raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
     def participant(self) -> Participant:
-        """Client code for one participant's own device, who answers once; it pickles.
+        """Client for the device of one participant, who answers once; it can be pickled.
 
         Returns
         -------

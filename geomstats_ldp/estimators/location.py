@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.tuning import Tuning
-from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import UserCoordinates, origin_of
 from geomstats_ldp.losses import check_registered
 from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.validation import finite_array
 
 
 class LocationEstimator(BasePrivateEstimator):
@@ -37,11 +37,8 @@ class LocationEstimator(BasePrivateEstimator):
     def _make_center(self, space):
         if self.initial_point is None:
             return origin_of(space)
-        point = np.array(self.initial_point, dtype=float)
-        shape = self._user_space(space.dim).shape
-        if point.shape != tuple(shape):
-            raise ProtocolError(f"initial_point must have shape {shape}; got {point.shape}")
-        return self._to_internal(point)
+        shape = tuple(self._user_space(space.dim).shape)
+        return self._to_internal(finite_array("initial_point", self.initial_point, shape))
 
     def _coordinates(self, width=None):
         return UserCoordinates(self._user_space(self.n_features_in_ if width is None else width))

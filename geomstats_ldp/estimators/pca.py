@@ -18,6 +18,7 @@ from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol.checks import check_preconditioner
+from geomstats_ldp.validation import finite_array
 
 
 @shared_docstring
@@ -37,7 +38,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     {privacy}
     initial_point : array-like, shape [n_features], optional
         Public first guess and centre of the working region; it also fixes the sign. It is scaled
-        to unit length. Default (1, ..., 1): a size direction.
+        to unit length. Default (1, ..., 1).
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought; together with
         the query radius it must stay under pi/2.
@@ -124,12 +125,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     def _make_preconditioner(self, preconditioner, geometry):
         if preconditioner is None:
             return np.eye(geometry.dim)
-        matrix = np.array(preconditioner, dtype=float)
-        if matrix.shape != (geometry.dim + 1, geometry.dim + 1):
-            raise ProtocolError(
-                f"preconditioner must have shape {(geometry.dim + 1, geometry.dim + 1)}; "
-                f"got {matrix.shape}"
-            )
+        matrix = finite_array("preconditioner", preconditioner, (geometry.dim + 1,) * 2)
         return check_preconditioner(geometry.basis @ matrix @ geometry.basis.T, geometry.dim)
 
     # ---------------------------------------------------------------- scikit-learn

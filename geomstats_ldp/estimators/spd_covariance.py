@@ -16,9 +16,9 @@ from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
-from geomstats_ldp.losses.base import positive_number
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Transcript
+from geomstats_ldp.validation import check_positive
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,7 +74,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     -----
     The Hessian at the target is half the identity whatever the law of the data, if the target
     lies in the working region. By default this is used as the prior, with a standard deviation of
-    0.1 an entry; what ``tuning.inference`` states of the Hessian takes its place.
+    0.1 an entry; whatever ``tuning.inference`` says of the Hessian replaces this prior.
 
     Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
     them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what
@@ -139,7 +139,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         if self.initial_point is not None:
             return np.array(self.initial_point, dtype=float)
         size = space.shape[0]
-        bound = positive_number("norm_bound", self.norm_bound)
+        bound = check_positive("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
     def _loss_names(self):

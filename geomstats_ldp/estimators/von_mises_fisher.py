@@ -41,7 +41,7 @@ class PrivateVMFLocation(LocationEstimator):
     Notes
     -----
     Rows are directions: the participant scales them to unit length. A zero row has no direction
-    and pulls nowhere.
+    and its score is zero.
 
     Examples
     --------

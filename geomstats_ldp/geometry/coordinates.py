@@ -14,9 +14,8 @@ from geomstats.geometry.poincare_ball import PoincareBall
 from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
-from geomstats_ldp.wording import as_floats, refuse_first
+from geomstats_ldp.validation import check_all, finite_array
 
 
 def internal_space(space):
@@ -77,27 +76,21 @@ def _is_poincare(space):
 
 
 def _checked(space, points, size):
-    name = type(space).__name__
-    points = as_floats(f"points of {name}", points)
-    if points.ndim == 0 or points.shape[-1] != size:
-        raise ProtocolError(f"points of {name} must have shape [..., {size}]; got {points.shape}")
-    refuse_first(f"points of {name} must be finite", ~np.isfinite(points).all(axis=-1))
-    return points
+    return finite_array(f"points of {type(space).__name__}", points, (..., size))
 
 
 def _from_ball(points):
     # Near the boundary 1 - r^2 cancels: extended precision, where the platform has it, leaves
     # only the rounding of the given coordinates.
     margin = 1 - np.sum(points.astype(np.longdouble) ** 2, axis=-1, keepdims=True)
-    refuse_first("points of PoincareBall must lie inside the unit ball", margin[..., 0] <= 0)
+    check_all("points of PoincareBall must lie inside the unit ball", margin[..., 0] > 0)
     return on_sheet(2 * points / margin.astype(float))
 
 
 def _from_half_space(points):
     flat, height = points[..., :-1], points[..., -1:]
-    refuse_first(
-        "points of PoincareHalfSpace must have a positive last coordinate",
-        height[..., 0] <= 0,
+    check_all(
+        "points of PoincareHalfSpace must have a positive last coordinate", height[..., 0] > 0
     )
     last = (np.sum(flat**2, axis=-1, keepdims=True) + (height - 1) * (height + 1)) / (2 * height)
     return on_sheet(np.concatenate([flat / height, last], axis=-1))
@@ -112,7 +105,7 @@ def _to_half_space(points):
 
 
 class UserCoordinates:
-    """A space as the user speaks of it, and the conversions to what the package computes on.
+    """The space of the data, and conversions to and from that on which the package computes.
 
     Parameters
     ----------

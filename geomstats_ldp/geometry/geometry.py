@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.frames import orthonormal_basis
 from geomstats_ldp.geometry.registry import geometry_class
-from geomstats_ldp.wording import as_floats, refuse_first, shape_text
+from geomstats_ldp.validation import check_all, check_choice, finite_array
 
 #: Points this close to the cut locus of another have no usable direction from it.
 CUT_MARGIN = 1e-6
@@ -32,7 +32,7 @@ class Geometry(ABC):
     ``Geometry(space)`` makes an object of the subclass that handles the space. Every call that the
     package makes to geomstats passes here, so that known faults are handled in one place. Points
     and tangent vectors are in the shapes of the space and may carry leading batch dimensions. A
-    subclass overrides what needs a guard; the defaults call geomstats as it is.
+    subclass overrides what geomstats gets wrong; the defaults call geomstats as it is.
 
     Parameters
     ----------
@@ -81,10 +81,7 @@ class Geometry(ABC):
         basis: ArrayLike | None = None,
         retraction: str = "exponential",
     ):
-        if retraction not in self.retractions:
-            raise ProtocolError(
-                f"retraction must be one of {self.retractions} on {self.name}; got {retraction!r}"
-            )
+        check_choice("retraction", retraction, self.retractions)
         self.space = space
         self.retraction = retraction
         self.dim = int(space.dim)
@@ -100,11 +97,7 @@ class Geometry(ABC):
         """Set attributes that depend on the space, before the reference point is checked."""
 
     def _check_basis(self, basis):
-        basis = np.array(basis, dtype=float)
-        if basis.shape != (self.dim, *self.shape):
-            raise ProtocolError(
-                f"basis must have shape {(self.dim, *self.shape)}; got {basis.shape}"
-            )
+        basis = np.array(finite_array("basis", basis, (self.dim, *self.shape)))
         tangent = self.to_tangent(basis, self.reference)
         # Relative to each vector: its entries are as small or large as the unit of the points.
         axes = tuple(range(1, basis.ndim))
@@ -202,15 +195,10 @@ class Geometry(ABC):
         return point
 
     def _finite_point(self, point: ArrayLike, name: str) -> np.ndarray:
-        point = np.array(point, dtype=float)
-        if point.shape != self.shape:
-            raise ProtocolError(f"{name} must have shape {self.shape}; got {point.shape}")
-        if not np.isfinite(point).all():
-            raise ProtocolError(f"{name} must be finite; got {point}")
-        return point
+        return np.array(finite_array(name, point, self.shape))
 
     def check_point(self, point: ArrayLike, name: str = "point", rtol: float = 1e-8) -> np.ndarray:
-        """Refuse what is not a point, and put a point back on the manifold to rounding.
+        """Check a point, and project it back onto the manifold to rounding.
 
         Parameters
         ----------
@@ -239,7 +227,7 @@ class Geometry(ABC):
     def check_points(
         self, points: ArrayLike, name: str = "points", rtol: float = 1e-6
     ) -> np.ndarray:
-        """Refuse an array, shape [..., *point_shape], that does not hold points; see `check_point`.
+        """Check an array of points, shape [..., *point_shape]; see `check_point`.
 
         Raises
         ------
@@ -247,16 +235,10 @@ class Geometry(ABC):
             If the shape is wrong, or giving the place of the first point that is not finite or off
             the manifold.
         """
-        points = np.array(as_floats(name, points))
-        if points.ndim < len(self.shape) or points.shape[-len(self.shape) :] != self.shape:
-            raise ProtocolError(
-                f"{name} must have shape [{shape_text('...', *self.shape)}]; got {points.shape}"
-            )
-        is_finite = np.isfinite(points).all(axis=tuple(range(-len(self.shape), 0)))
-        refuse_first(f"{name} must be finite", ~is_finite)
+        points = np.array(finite_array(name, points, (..., *self.shape)))
         with np.errstate(all="ignore"):
             is_on = np.asarray(self.is_on(points, rtol), dtype=bool)
-        refuse_first(f"{name} must lie on {self.name}", ~is_on)
+        check_all(f"{name} must lie on {self.name}", is_on)
         return points
 
     def to_tangent(self, vector: np.ndarray, base_point: np.ndarray) -> np.ndarray:

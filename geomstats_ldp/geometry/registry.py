@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import check_choice
 
 #: Subclasses of `Geometry` by the name of the record; `geometry.spaces` fills it.
 GEOMETRIES: dict[str, Any] = {}
@@ -57,7 +58,5 @@ def space_to_spec(space):
 
 def space_from_spec(spec):
     """Build the geomstats space that `space_to_spec` recorded."""
-    name = spec.get("name")
-    if name not in GEOMETRIES:
-        raise ProtocolError(f"space must be one of {sorted(GEOMETRIES)}; got {name!r}")
+    name = check_choice("space", spec.get("name"), sorted(GEOMETRIES))
     return GEOMETRIES[name].from_spec(spec)

@@ -12,6 +12,7 @@ from scipy import stats
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.inference.wald import check_level
+from geomstats_ldp.validation import finite_array
 
 #: Step of the numerical derivative relative to the spread of the estimate.
 _STEP = 1e-2
@@ -164,7 +165,5 @@ def smooth_functional(
             for step, axis in zip(steps, np.eye(dim))
         ]
         jacobian = np.stack(columns, axis=-1)
-    jacobian = np.array(jacobian, dtype=float)
-    if jacobian.shape != (len(estimate), dim):
-        raise ValueError(f"jacobian must have shape {(len(estimate), dim)}; got {jacobian.shape}")
+    jacobian = finite_array("jacobian", jacobian, (len(estimate), dim))
     return SmoothFunctional(estimate, jacobian @ covariance @ jacobian.T, jacobian)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy import special, stats
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import check_real, check_shape, real_array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,10 +22,8 @@ _N_PROBES = 512
 
 
 def check_level(level):
-    """Return a nominal coverage as a float, or raise ProtocolError unless it is in (0, 1)."""
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise ProtocolError(f"level must be a number in (0, 1); got {level!r}")
-    return float(level)
+    """Return a nominal coverage in (0, 1) as a float, or raise as `check_real`."""
+    return check_real("level", level, "in (0, 1)", lambda number: 0 < number < 1)
 
 
 class WaldRegion:
@@ -125,12 +122,8 @@ class WaldRegion:
         ProtocolError
             If the shape is wrong, or naming a point that is not finite or not on the manifold.
         """
-        points = np.asarray(points, dtype=float)
-        shape = np.shape(self.center)
-        if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
-            raise ProtocolError(
-                f"points must have shape [{shape_text('...', *shape)}]; got {points.shape}"
-            )
+        points = real_array("points", points)
+        check_shape("points", points, (..., *np.shape(self.center)))
         if self._outer is not None:
             points = self._outer.to_internal(points)
         return self.geometry.check_points(points)

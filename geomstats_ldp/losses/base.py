@@ -14,7 +14,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.twins import compile_by_default, operation
-from geomstats_ldp.wording import as_floats, place_text, shape_text
+from geomstats_ldp.validation import finite_array
 
 
 class TargetHessian(NamedTuple):
@@ -27,8 +27,9 @@ class TargetHessian(NamedTuple):
     is_isotropic : bool
         Whether it is a multiple of the identity.
     nearby_sd : float
-        Standard deviation of an entry at the iterates, which wander about the target, where this
-        matters: the region then goes by what the iterates see.
+        Standard deviation of an entry between the target and the iterates about it, for a loss
+        whose Hessian varies quickly. If positive, inference estimates the Hessian at the iterates,
+        with the one at the target as its prior.
     """
 
     low: float
@@ -100,7 +101,7 @@ class Loss(ABC):
         ValueError
             If the shape is another, or an entry is not finite.
         """
-        return finite_array(data, self.data_shape(geometry), "datum")
+        return finite_array("datum", data, (..., *self.data_shape(geometry)), ValueError)
 
     @abstractmethod
     def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
@@ -335,29 +336,3 @@ def score_coords(
 
 
 compile_by_default(score_coords, _score_coords)
-
-
-def finite_array(data, shape, name):
-    """Float array of shape [..., *shape] with finite entries.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, what was expected and what came.
-    """
-    data = as_floats(name, data)
-    if data.ndim < len(shape) or data.shape[data.ndim - len(shape) :] != tuple(shape):
-        raise ValueError(f"{name} must have shape [{shape_text('...', *shape)}]; got {data.shape}")
-    is_finite = np.isfinite(data)
-    if not is_finite.all():
-        place = place_text(~is_finite.all(axis=tuple(range(-len(shape), 0))))
-        raise ValueError(f"{name} must be finite; it contains NaN or inf{place}")
-    return data
-
-
-def positive_number(name, value):
-    """Return a public bound as a float, or raise ValueError naming it."""
-    value = float(value)
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite; got {value}")
-    return value

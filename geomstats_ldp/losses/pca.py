@@ -10,9 +10,10 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class PCATwin(NamedTuple):
@@ -37,7 +38,7 @@ class PCALoss(Loss):
     moment = "second"
 
     def __init__(self, *, norm_bound: float):
-        self.norm_bound = positive_number("norm_bound", norm_bound)
+        self.norm_bound = check_positive("norm_bound", norm_bound)
 
     def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""

@@ -13,9 +13,10 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import positive_number, score_coords, score_into
+from geomstats_ldp.losses.base import score_coords, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class PseudoHuberTwin(NamedTuple):
@@ -57,7 +58,7 @@ class PseudoHuberLoss(RadialLoss):
 
     def __init__(self, *, center: ArrayLike, data_radius: float, scale: float):
         super().__init__(center=center, data_radius=data_radius)
-        self.scale = positive_number("scale", scale)
+        self.scale = check_positive("scale", scale)
 
     def psi(self, t: np.ndarray) -> np.ndarray:
         """Return rho^2 {(1 + 2t / rho^2)^(1/2) - 1}, in a form that does not cancel near zero."""
@@ -77,7 +78,7 @@ class PseudoHuberLoss(RadialLoss):
         return float(largest / math.hypot(1.0, largest / self.scale))
 
     def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
-        """Bound of the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
+        """Bound for the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
         largest = self.largest_distance(geometry, query_region)
         squared = float(hessian_comparison(geometry, largest))
         lowest = min(geometry.curvature[0], 0.0)

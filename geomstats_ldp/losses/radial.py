@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from geomstats_ldp.exceptions import LDPWarning, ProtocolError
 from geomstats_ldp.geometry.geometry import CUT_MARGIN, Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number
+from geomstats_ldp.losses.base import Loss, TargetHessian
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_positive, finite_array
 
 #: Relative distance off the manifold that is taken for rounding of the data.
 _ON_MANIFOLD = 1e-6
@@ -59,11 +60,9 @@ class RadialLoss(Loss):
     """
 
     def __init__(self, *, center: ArrayLike, data_radius: float):
-        self.center = np.array(center, dtype=float)
-        if not np.isfinite(self.center).all():
-            raise ProtocolError(f"center must be finite; got {self.center}")
+        self.center = np.array(finite_array("center", center, (...,)))
         self.center.setflags(write=False)
-        self.data_radius = positive_number("data_radius", data_radius)
+        self.data_radius = check_positive("data_radius", data_radius)
 
     @abstractmethod
     def psi(self, t: np.ndarray) -> np.ndarray:

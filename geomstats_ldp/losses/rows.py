@@ -13,9 +13,8 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
-from geomstats_ldp.losses.base import finite_array
 from geomstats_ldp.losses.radial import RadialLoss
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import check_shape, finite_array
 
 #: Distances this far below the injectivity radius, and no larger, are left to the closed forms.
 _MARGIN, _FARTHEST = 1e-3, 30.0
@@ -36,11 +35,10 @@ def check_data(loss, geometry, rows, twin=None):
         Twin of the geometry, for compiled loops.
     """
     shape = loss.data_shape(geometry)
-    if np.ndim(rows) != 1 + len(shape):
-        raise ValueError(f"data must have shape ({shape_text('n', *shape)}); got {np.shape(rows)}")
+    check_shape("data", rows, ("n", *shape), ValueError)
     if twin is None or not _clips_to_ball(loss):
         return loss.check_data(geometry, rows)
-    rows = finite_array(rows, shape, "datum")
+    rows = finite_array("datum", rows, ("n", *shape), ValueError)
     sure = np.empty(len(rows), dtype=np.bool_)
     _compiled_settled_rows(twin, rows, np.empty(geometry.shape), sure)
     try:

@@ -11,9 +11,10 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -69,7 +70,7 @@ class SPDLikelihoodLoss(Loss):
     name = "spd_likelihood"
 
     def __init__(self, *, norm_bound: float):
-        self.norm_bound = positive_number("norm_bound", norm_bound)
+        self.norm_bound = check_positive("norm_bound", norm_bound)
 
     def check_space(self, geometry: Geometry) -> None:
         """SPD matrices with the affine-invariant metric."""
@@ -105,7 +106,7 @@ class SPDLikelihoodLoss(Loss):
         return float(self.norm_bound**2 / floor)
 
     def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
-        """Return the largest norm, G of the Notes."""
+        """Return the largest norm of the score, G of the Notes."""
         excess = max(1.0, abs(self._largest_whitened_square(query_region) - 1.0))
         return 0.5 * math.hypot(math.sqrt(geometry.shape[0] - 1), excess)
 
@@ -114,11 +115,11 @@ class SPDLikelihoodLoss(Loss):
         return 0.5 * max(1.0, self._largest_whitened_square(query_region))
 
     def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
-        """One half of the identity (section S.1.5 of the paper), soon another away from it."""
+        """Half the identity at the target (section S.1.5 of the paper), but not nearby."""
         return TargetHessian(0.5, 0.5, is_isotropic=True, nearby_sd=0.1)
 
     def typical_hessian(self, geometry: Geometry, region: WorkingRegion) -> float | None:
-        """Nothing better than L_H: away from the target the Hessian soon is far from one half."""
+        """None, as away from the target the Hessian differs quickly from half the identity."""
         return None
 
     def to_spec(self) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class VonMisesFisherTwin(NamedTuple):
@@ -45,7 +46,7 @@ class VonMisesFisherLoss(Loss):
     clips = False
 
     def __init__(self, *, kappa: float):
-        self.kappa = positive_number("kappa", kappa)
+        self.kappa = check_positive("kappa", kappa)
 
     def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""

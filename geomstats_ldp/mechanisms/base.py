@@ -26,13 +26,11 @@ from geomstats_ldp.mechanisms.checks import (
     EPSILON_RANGE,
     check_delta,
     check_epsilon,
-    check_integer,
-    check_real,
-    check_rows,
 )
 from geomstats_ldp.mechanisms.device import OnDevice
 from geomstats_ldp.mechanisms.streams import Seed, Streams, make_streams
 from geomstats_ldp.twins import operation
+from geomstats_ldp.validation import check_integer, check_real, finite_array
 
 _TINY = 1e-150  # relative size of an entry that is as good as zero
 
@@ -273,8 +271,8 @@ class Mechanism(OnDevice, ABC):
         ValueError
             If anything is not finite or has the wrong shape; nothing is released then.
         """
-        vectors = check_rows("vectors", vectors, self.dim)
-        variates = check_rows("variates", variates, self.n_variates)
+        vectors = finite_array("vectors", vectors, (..., self.dim))
+        variates = finite_array("variates", variates, (..., self.n_variates))
         shape = np.broadcast_shapes(vectors.shape[:-1], variates.shape[:-1])
         rows, draws = _as_rows(vectors, shape), _as_rows(variates, shape)
         twin, out = self.twin(), np.empty(rows.shape)
@@ -300,7 +298,7 @@ class Mechanism(OnDevice, ABC):
         -------
         released : array-like, shape [..., dim]
         """
-        vectors = check_rows("vectors", vectors, self.dim)
+        vectors = finite_array("vectors", vectors, (..., self.dim))
         shape = vectors.shape[:-1]
         variates = self.draw(math.prod(shape), make_streams(random_state))
         return self.release(vectors, variates.reshape(*shape, self.n_variates))
@@ -317,7 +315,7 @@ class Mechanism(OnDevice, ABC):
 
     def _ball_point(self, vector):
         """Project to the ball of radius bound and divide by it, shape [..., dim]."""
-        vector = check_rows("vector", vector, self.dim)
+        vector = finite_array("vector", vector, (..., self.dim))
         point = np.empty_like(vector)
         _unit_ball_rows(vector.reshape(-1, self.dim), self.bound, point.reshape(-1, self.dim))
         return point

@@ -25,7 +25,7 @@ class OnDevice:
 
     @property
     def least_weight(self) -> float:
-        """Smallest weight of a candidate, e^-eps but for the slack of `released_epsilon`."""
+        """Smallest weight of a candidate: e^-eps, a little more for the rounding of doubles."""
         return math.exp(-candidates.released_epsilon(self.epsilon, self.dim))
 
     def weight(self, points: np.ndarray, vector: np.ndarray) -> np.ndarray:

@@ -31,9 +31,16 @@ from geomstats_ldp.mechanisms.base import (
     settled_ball_point,
     unit_ball_point,
 )
-from geomstats_ldp.mechanisms.checks import EPSILON_RANGE, check_integer, check_real, check_rows
+from geomstats_ldp.mechanisms.checks import EPSILON_RANGE
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_real,
+    finite_array,
+)
 
 LOG_DELTA_MARGIN = 1e-11  # far above the rounding error of gaussian_log_delta, far below use
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -77,8 +84,8 @@ def gaussian_log_delta(scale: float, epsilon: float) -> float:
     For scale <= 1 the textbook form log delta = x + log1p(-exp(y - x)) is used with y - x taken
     from the two Mills ratios; for scale > 1 their difference, 1/scale apart, is integrated.
     """
-    scale = check_real("scale", scale, "positive and finite", lambda s: 0.0 < s < math.inf)
-    epsilon = check_real("epsilon", epsilon, "positive and finite", lambda e: 0.0 < e < math.inf)
+    scale = check_positive("scale", scale)
+    epsilon = check_positive("epsilon", epsilon)
     low = epsilon * scale - 0.5 / scale
     if scale > 1.0:
         constant = -0.5 * math.log(2 * math.pi)
@@ -228,10 +235,7 @@ class Gaussian(Mechanism):
         self._check_finite_epsilon()
         if self.delta == 0.0:
             raise ValueError("delta must be in (0, 1) for 'gaussian'; got 0.0")
-        if not isinstance(calibration, str) or calibration not in _CALIBRATIONS:
-            raise ValueError(
-                f"calibration must be one of {sorted(_CALIBRATIONS)}; got {calibration!r}"
-            )
+        check_choice("calibration", calibration, _CALIBRATIONS)
         scale = _CALIBRATIONS[calibration](self.epsilon, self.delta)
         sigma = 2.0 * self.bound * scale
         self._set(
@@ -267,7 +271,7 @@ class Gaussian(Mechanism):
         -------
         log_density : array, shape [...]
         """
-        released = check_rows("released", released, self.dim)
+        released = finite_array("released", released, (..., self.dim))
         residual = (released - self.bound * self._ball_point(vector)) / self.sigma
         constant = self.dim * (math.log(self.sigma) + 0.5 * math.log(2 * math.pi))
         return -0.5 * np.sum(residual**2, axis=-1) - constant

@@ -29,9 +29,9 @@ from geomstats_ldp.mechanisms.base import (
     settled_ball_point,
     unit_ball_point,
 )
-from geomstats_ldp.mechanisms.checks import check_integer, check_rows
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_integer, finite_array
 
 SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
 
@@ -184,7 +184,7 @@ class L2Ball(Mechanism):
         -------
         log_density : array-like, shape [...]
         """
-        released = check_rows("released", released, self.dim)
+        released = finite_array("released", released, (..., self.dim))
         point = self._ball_point(vector)
         length = np.linalg.norm(point, axis=-1)
         side = np.where(np.sum(released * point, axis=-1) >= 0.0, 1.0, -1.0)

@@ -31,9 +31,9 @@ from geomstats_ldp.mechanisms.base import (
     unit_ball_point,
 )
 from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
-from geomstats_ldp.mechanisms.checks import check_integer, check_rows
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_integer, finite_array
 
 
 def _log_expm1(epsilon):
@@ -264,7 +264,7 @@ class PrivUnit(Mechanism):
         A message comes from two points of the sphere, one a hemisphere: the density is the sum of
         theirs, over the cosine of the projection.
         """
-        first = check_rows("released", released, self.dim) / self.support_radius
+        first = finite_array("released", released, (..., self.dim)) / self.support_radius
         point = self._ball_point(vector)
         complement = 1.0 - np.sum(first**2, axis=-1)
         inside = complement > 0.0

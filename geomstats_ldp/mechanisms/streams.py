@@ -6,7 +6,7 @@ from typing import NamedTuple, Union
 
 import numpy as np
 
-from geomstats_ldp.mechanisms.checks import check_integer
+from geomstats_ldp.validation import check_integer
 
 #: What may be a `random_state`, as in scikit-learn, with generators of numpy besides.
 Seed = Union[None, int, np.random.Generator, np.random.RandomState]

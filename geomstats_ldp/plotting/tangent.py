@@ -19,7 +19,7 @@ _N_VERTICES = 201
 def plot_tangent_ellipse(region: WaldRegion, ax: Axes | None = None, **kwargs: Any) -> Axes:
     """Draw a region in the first two coordinates of the tangent frame at its centre.
 
-    In more than two dimensions it is the shadow of the ellipsoid on these coordinates.
+    In more than two dimensions it is the projection of the ellipsoid to these coordinates.
 
     Parameters
     ----------

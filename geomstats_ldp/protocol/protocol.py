@@ -16,8 +16,6 @@ from geomstats_ldp.geometry.regions import WorkingRegion, check_region, region_f
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
 from geomstats_ldp.protocol.checks import (
-    check_count,
-    check_hessian_bound,
     check_preconditioner,
     check_protocol,
 )
@@ -35,6 +33,7 @@ from geomstats_ldp.serialization import (
     number_array,
     parse_json,
 )
+from geomstats_ldp.validation import check_integer, check_positive
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 2
@@ -136,7 +135,7 @@ class Protocol:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """Clock of the recursion; a collection in rounds has none."""
+        """Schedule of the recursion; a collection in rounds has none."""
         if self.gain is None:
             raise ProtocolError("a protocol in rounds has no gain, and so no schedule")
         return Schedule(
@@ -366,10 +365,10 @@ def make_protocol(
         radius=radius,
         gain=gain,
         inference=(InferenceRule() if inference is None else inference).settled(),
-        hessian_bound=check_hessian_bound(hessian_bound),
-        pairs_per_round=check_count("pairs_per_round", pairs_per_round),
+        hessian_bound=check_positive("hessian_bound", hessian_bound),
+        pairs_per_round=check_integer("pairs_per_round", pairs_per_round),
         n_participants=(
-            None if n_participants is None else check_count("n_participants", n_participants)
+            None if n_participants is None else check_integer("n_participants", n_participants)
         ),
         rounds=rounds,
     )

@@ -10,30 +10,25 @@ import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
+from geomstats_ldp.validation import (
+    check_choice,
+    check_non_negative,
+    check_positive,
+    check_real,
+    check_shape,
+)
 
 HESSIANS = ("shrunk", "isotropic", "raw")
 DIVISORS = ("regression", "pairs")
-
-
-def _positive(name, value):
-    value = float(value)
-    if not (math.isfinite(value) and value > 0):
-        raise ProtocolError(f"{name} must be positive and finite; got {value}")
-    return value
-
-
-def _non_negative(name, value):
-    value = float(value)
-    if not (math.isfinite(value) and value >= 0):
-        raise ProtocolError(f"{name} must be non-negative and finite; got {value}")
-    return value
 
 
 #: Plain types by annotation, which is a text where annotations are not evaluated.
 _PLAIN = {"float": float, "int": int, float: float, int: int}
 
 
-class _Rule:
+class Rule:
+    """Plain numbers of a public rule."""
+
     def _settle(self):
         """Store every number as a plain one, so that equal rules have equal records."""
         for field in fields(self):
@@ -47,7 +42,7 @@ class _Rule:
 
 
 @dataclass(frozen=True)
-class RadiusRule(_Rule):
+class RadiusRule(Rule):
     """Query radius h = min(maximum, scale * c^-exponent) in cycle c = 1, 2, ...
 
     Parameters
@@ -65,8 +60,8 @@ class RadiusRule(_Rule):
     exponent: float
 
     def __post_init__(self):
-        _positive("radius maximum", self.maximum)
-        _positive("radius scale", self.scale)
+        check_positive("radius maximum", self.maximum)
+        check_positive("radius scale", self.scale)
         check_radius_exponent(self.exponent)
         self._settle()
 
@@ -87,7 +82,7 @@ class RadiusRule(_Rule):
 
 
 @dataclass(frozen=True)
-class GainRule(_Rule):
+class GainRule(Rule):
     """Gain ``constant * (i + offset)^-exponent`` per participant, and the step cap.
 
     Parameters
@@ -106,16 +101,15 @@ class GainRule(_Rule):
     step_cap: float
 
     def __post_init__(self):
-        _positive("gain constant", self.constant)
-        _non_negative("gain offset", self.offset)
+        check_positive("gain constant", self.constant)
+        check_non_negative("gain offset", self.offset)
         check_gain_exponent(self.exponent)
-        if self.step_cap != math.inf:
-            _positive("step_cap", self.step_cap)
+        check_real("step_cap", self.step_cap, "positive", lambda cap: cap > 0)
         self._settle()
 
 
 @dataclass(frozen=True)
-class InferenceRule(_Rule):
+class InferenceRule(Rule):
     """Constants of the nuisance estimates and of the finite-sample corrections.
 
     The defaults need no tuning; `paper` gives the form of the paper.
@@ -175,15 +169,13 @@ class InferenceRule(_Rule):
 
     def __post_init__(self):
         for name in ("ridge", "hessian_unit", "covariance_unit", "guard_cap"):
-            _non_negative(name, getattr(self, name))
+            check_non_negative(name, getattr(self, name))
         if self.guard is not None:
-            object.__setattr__(self, "guard", _non_negative("guard", self.guard))
+            object.__setattr__(self, "guard", check_non_negative("guard", self.guard))
         for name in ("hessian_floor", "covariance_floor", "guard_power"):
-            _positive(name, getattr(self, name))
-        if self.hessian is not None and self.hessian not in HESSIANS:
-            raise ProtocolError(f"hessian must be one of {HESSIANS}; got {self.hessian!r}")
-        if self.divisor not in DIVISORS:
-            raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")
+            check_positive(name, getattr(self, name))
+        check_choice("hessian", self.hessian, (*HESSIANS, None))
+        check_choice("divisor", self.divisor, DIVISORS)
         self._check_range()
         self._check_prior()
         self._settle()
@@ -204,10 +196,8 @@ class InferenceRule(_Rule):
         ProtocolError
             If the shape of `prior_hessian` is not (dim, dim).
         """
-        if self.prior_hessian is not None and len(self.prior_hessian) != dim:
-            raise ProtocolError(
-                f"prior_hessian must have shape {(dim, dim)}; got {np.shape(self.prior_hessian)}"
-            )
+        if self.prior_hessian is not None:
+            check_shape("prior_hessian", self.prior_hessian, (dim, dim))
 
     def _check_range(self):
         if self.hessian_range is None:
@@ -235,7 +225,7 @@ class InferenceRule(_Rule):
                 f"prior_hessian must be a finite symmetric matrix; got {self.prior_hessian!r}"
             )
         object.__setattr__(self, "prior_hessian", tuple(map(tuple, prior.tolist())))
-        object.__setattr__(self, "prior_sd", _positive("prior_sd", self.prior_sd))
+        object.__setattr__(self, "prior_sd", check_positive("prior_sd", self.prior_sd))
 
     @classmethod
     def paper(cls, *, guard: float = 0.0, guard_cap: float = 0.35) -> InferenceRule:

@@ -33,7 +33,6 @@ from geomstats_ldp.server.vectors import (
     check_rows,
     message_vector,
 )
-from geomstats_ldp.wording import shape_text
 
 
 class RoundServer:
@@ -451,7 +450,7 @@ class RoundServer:
         limits = np.array([self.state.n_opened, self.n_directions])
         if np.any(addresses < 0) or np.any(addresses >= limits):
             raise InvalidMessageError(
-                f"addresses must name rounds and query points under {shape_text(*limits)}"
+                f"addresses must name rounds and query points under {limits.tolist()}"
             )
         if len(vectors):
             parts = self._add(addresses[:, 0], addresses[:, 1], vectors)

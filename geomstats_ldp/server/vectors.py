@@ -16,7 +16,7 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.mechanisms.plausibility import can_be_released, log_chance_of_spread
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY, Message
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import finite_array
 
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
@@ -128,15 +128,7 @@ def check_batch(protocol, vectors):
     InvalidMessageError
         If the shape is wrong or an entry is not finite.
     """
-    shape = protocol.geometry.shape
-    vectors = np.ascontiguousarray(vectors, dtype=float)
-    if vectors.ndim != len(shape) + 1 or vectors.shape[1:] != shape:
-        raise InvalidMessageError(
-            f"messages must have shape ({shape_text('n', *shape)}); got {vectors.shape}"
-        )
-    if not np.isfinite(vectors).all():
-        raise InvalidMessageError("messages must be finite; they contain NaN or inf")
-    return vectors
+    return finite_array("messages", vectors, ("n", *protocol.geometry.shape), InvalidMessageError)
 
 
 def check_rows(protocol, vectors, tangent, coords, strict):

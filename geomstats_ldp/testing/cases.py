@@ -10,7 +10,7 @@ import numpy as np
 
 
 class ConformanceError(AssertionError):
-    """A promise was not kept; the message says what was expected and what came."""
+    """A check failed; the message says what was expected and what came."""
 
 
 class Case(ABC):
@@ -18,7 +18,7 @@ class Case(ABC):
 
     @abstractmethod
     def checks(self) -> list[Callable]:
-        """Functions of the case that raise ConformanceError; those that apply to it."""
+        """Checks that apply to the case: functions of it that raise ConformanceError."""
 
     @abstractmethod
     def __str__(self):

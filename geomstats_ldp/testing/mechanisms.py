@@ -219,7 +219,7 @@ def check_refusals(case):
     wide = np.zeros((2, mechanism.dim + 1))
     require_refused(lambda: mechanism.release(wide, variates), (ValueError,), "too wide a vector")
     text = np.full((2, mechanism.dim), "1.0")
-    require_refused(lambda: mechanism.release(text, variates), (TypeError,), "a vector of texts")
+    require_refused(lambda: mechanism.release(text, variates), (ValueError,), "a vector of texts")
     bad_parameters = [("epsilon", -1.0), ("epsilon", 0.0), ("epsilon", math.nan)]
     bad_parameters += [("delta", 1.0), ("dim", 0), ("bound", -1.0), ("bound", math.inf)]
     for name, value in bad_parameters:

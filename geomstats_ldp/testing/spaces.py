@@ -76,12 +76,12 @@ class SpaceCase(Case):
 
 
 def check_frame(case):
-    """Lift and lower are inverse and isometric, and what they lift is tangent."""
+    """`lift` and `coordinates` are inverse and isometric, and lifted vectors are tangent."""
     geometry = case.geometry
     for point in case.points:
         vectors = np.stack([geometry.lift(c, point) for c in case.coords])
         require_close(
-            geometry.coordinates(vectors, point), case.coords, _TOLERANCE, "lower of lift"
+            geometry.coordinates(vectors, point), case.coords, _TOLERANCE, "coordinates of lift"
         )
         lengths = geometry.norm(vectors, point)
         require_close(lengths, np.linalg.norm(case.coords, axis=1), _TOLERANCE, "norm of lift")

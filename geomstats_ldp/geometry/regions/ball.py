@@ -9,11 +9,11 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_positive, check_real
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -127,9 +127,7 @@ def geodesic_ball(center: ArrayLike, radius: float, holds_queries: bool = False)
     ProtocolError
         If the radius is not a positive finite number.
     """
-    radius = float(radius)
-    if not (math.isfinite(radius) and radius > 0):
-        raise ProtocolError(f"radius must be positive and finite; got {radius}")
+    radius = check_positive("radius", radius)
     return GeodesicBall(np.array(center, dtype=float), radius, bool(holds_queries))
 
 
@@ -153,8 +151,7 @@ def spherical_cap(center: ArrayLike, height: float, holds_queries: bool = False)
     ProtocolError
         If the height is out of range.
     """
-    if not 0 < height < 1:
-        raise ProtocolError(f"height must lie in (0, 1); got {height}")
+    height = check_real("height", height, "in (0, 1)", lambda number: 0 < number < 1)
     return geodesic_ball(center, math.acos(height), holds_queries)
 
 

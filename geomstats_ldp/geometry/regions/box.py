@@ -13,6 +13,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_shape
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -70,10 +71,7 @@ class LogBox(NamedTuple):
                 f"region 'log_box' needs a flat space; got {geometry.name}. "
                 "Use geodesic_ball, or spectral_band for SPD matrices"
             )
-        if len(self.half_widths) != geometry.dim:
-            raise ProtocolError(
-                f"half_widths must have shape ({geometry.dim},); got {np.shape(self.half_widths)}"
-            )
+        check_shape("half_widths", self.half_widths, (geometry.dim,))
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""

@@ -9,6 +9,7 @@ from geomstats_ldp.geometry.regions.ball import GeodesicBall, geodesic_ball, pro
 from geomstats_ldp.geometry.regions.band import SpectralBand, project_to_band, spectral_band
 from geomstats_ldp.geometry.regions.box import LogBox, log_box, project_to_box
 from geomstats_ldp.twins import compile_for_twin, operation
+from geomstats_ldp.validation import check_choice
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -82,9 +83,7 @@ def region_from_spec(spec):
     """
     parameters = dict(spec)
     name = parameters.pop("name", None)
-    if name not in _FROM_SPEC:
-        raise ProtocolError(f"region must be one of {sorted(_FROM_SPEC)}; got {name!r}")
-    return _FROM_SPEC[name](**parameters)
+    return _FROM_SPEC[check_choice("region", name, _FROM_SPEC)](**parameters)
 
 
 def check_region(geometry, region, query_radius):

@@ -15,6 +15,7 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.registry import Registry
+from geomstats_ldp.validation import check_real
 
 #: Relative error that exponential, logarithm and transport may have where they are probed.
 _ROUNDING = 1e-6
@@ -141,9 +142,7 @@ def register_space(
     low, high = (float(bound) for bound in curvature)
     if not low <= high:
         raise ProtocolError(f"curvature must be (lower, upper) bounds; got {curvature!r}")
-    radius = float(injectivity_radius)
-    if not radius > 0:
-        raise ProtocolError(f"injectivity_radius must be positive; got {injectivity_radius!r}")
+    radius = check_real("injectivity_radius", injectivity_radius, "positive", lambda r: r > 0)
     space = factory()
     for attribute in ("dim", "shape", "metric", "belongs", "to_tangent"):
         if not hasattr(space, attribute):
