@@ -88,7 +88,7 @@ def emulate_in_rounds(server, data, random_state=None, progress=False, convert=N
 
     Returns
     -------
-    n_clipped : int
+    clipping : Clipping
 
     Raises
     ------
@@ -119,7 +119,7 @@ def emulate_blocks_in_rounds(server, blocks, random_state=None, progress=False, 
 
     Returns
     -------
-    n_clipped : int
+    clipping : Clipping
 
     Raises
     ------
@@ -157,7 +157,7 @@ class _RoundRun(DataReader):
         self._n_threads = joblib.effective_n_jobs(-1) if is_compiled else 1
 
     def answer(self, blocks, streams, progress, total=None):
-        """Answer checked blocks round by round, and count clipped rows."""
+        """Answer checked blocks round by round, and say what clipping did."""
         rows = _Rows(blocks)
         bar = tqdm(total=total, disable=not progress, unit="row", desc="participants")
         with bar, ThreadPoolExecutor(self._n_threads) as pool:
@@ -165,7 +165,7 @@ class _RoundRun(DataReader):
                 _check_room(self._work, 1)
                 self._answer_round(rows, streams, pool, bar)
         self._server.adopt(self._work)
-        return self.n_clipped
+        return self.clipping
 
     def _answer_round(self, rows, streams, pool, bar):
         """Answer until the open round is closed or no rows are left."""
@@ -187,20 +187,20 @@ class _RoundRun(DataReader):
         work.close_if_full()
 
     def _answer_block(self, points, place, rows, streams):
-        """Place of a block in the round, its messages, and how many rows were clipped."""
-        rows, n_clipped = self.clipped(rows)
+        """Place of a block in the round, its messages, and what clipping did to its rows."""
+        rows, clipping = self.clipped(rows)
         messages = np.empty((len(rows), self.geometry.dim))
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
         asked = Asked(*self._parts, points, place)
         self._compute(asked, rows, variates, participant_scratch(self.geometry), messages)
-        return place, messages, n_clipped
+        return place, messages, clipping
 
-    def _add(self, place, messages, n_clipped, bar):
+    def _add(self, place, messages, clipping, bar):
         """Add the messages of a block to the open round."""
         places = place + np.arange(len(messages))
         rounds = np.full(len(messages), self._work.round)
         self._work.add_coords(rounds, places % self._work.n_directions, messages)
-        self.n_clipped += n_clipped
+        self.clipping = self.clipping.plus(clipping)
         bar.update(len(messages))
 
 
