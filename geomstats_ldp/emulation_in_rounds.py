@@ -101,7 +101,7 @@ def emulate_in_rounds(server, data, random_state=None, progress=False, convert=N
 
     Returns
     -------
-    n_clipped : int
+    clipping : Clipping
 
     Raises
     ------
@@ -132,7 +132,7 @@ def emulate_blocks_in_rounds(server, blocks, random_state=None, progress=False, 
 
     Returns
     -------
-    n_clipped : int
+    clipping : Clipping
 
     Raises
     ------
@@ -170,7 +170,7 @@ class _RoundRun(DataReader):
         self._n_threads = joblib.effective_n_jobs(-1) if is_compiled else 1
 
     def answer(self, blocks, streams, progress, total=None):
-        """Answer checked blocks round by round, and count clipped rows."""
+        """Answer checked blocks round by round, and say what clipping did."""
         rows, kept = _Rows(blocks), []
         bar = tqdm(total=total, disable=not progress, unit="row", desc="participants")
         with bar, ThreadPoolExecutor(self._n_threads) as pool:
@@ -178,7 +178,7 @@ class _RoundRun(DataReader):
                 _check_room(self._work, 1)
                 kept += self._answer_round(rows, streams, pool, bar)
         self._server.adopt(self._work.state, kept, self._work.n_closed, self._work.closings)
-        return self.n_clipped
+        return self.clipping
 
     def _answer_round(self, rows, streams, pool, bar):
         """Answer until the open round is closed or no rows are left."""
@@ -202,7 +202,7 @@ class _RoundRun(DataReader):
 
     def _answer_block(self, points, place, rows, streams):
         """Sums of one block, and its messages if they are kept."""
-        rows = self.clipped(rows)
+        rows, clipping = self.clipped(rows)
         dim, n_points = self.geometry.dim, len(points)
         counts, sums = np.zeros(n_points, dtype=np.int64), np.zeros((n_points, dim))
         outer = np.zeros((n_points, dim, dim))
@@ -210,11 +210,11 @@ class _RoundRun(DataReader):
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
         asked, scratch = Asked(*self._parts, points, place), participant_scratch(self.geometry)
         self._compute(asked, rows, variates, scratch, counts, sums, outer, messages)
-        return place, counts, sums, outer, messages
+        return clipping, place, counts, sums, outer, messages
 
-    def _add(self, place, counts, sums, outer, messages, bar):
+    def _add(self, clipping, place, counts, sums, outer, messages, bar):
         """Add the sums of a block to the open round; return what a transcript keeps of it."""
-        state = self._work.state
+        self.clipping, state = self.clipping.plus(clipping), self._work.state
         parts = [part.copy() for part in state[1:]]
         for part, more in zip(parts, (counts, sums, outer)):
             part[-1] += more

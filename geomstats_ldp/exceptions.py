@@ -66,7 +66,7 @@ class LDPWarning(UserWarning):
 
 
 class ClippingWarning(LDPWarning):
-    """Many rows of an emulation were clipped to the public bounds, which moves the target."""
+    """Rows of an emulation were clipped to the public bounds, which may move the target."""
 
 
 class DiscardWarning(LDPWarning):
@@ -91,6 +91,10 @@ class RawDataWarning(LDPWarning):
 
 class SafeguardWarning(LDPWarning):
     """The step cap or the projection still acts late in the run."""
+
+
+class WeakPrivacyWarning(LDPWarning):
+    """The privacy parameters protect nobody."""
 
 
 class SeedWarning(LDPWarning):

@@ -18,6 +18,7 @@ from geomstats_ldp.defaults import (
     largest_radius,
     largest_step,
 )
+from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
@@ -111,6 +112,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
 
     def _make_protocol(self, width, n_participants):
         tuning = check_tuning(self.tuning)
+        notices.warn_if_delta_is_large(self.delta, stacklevel=4)
         if self.n_participants is not None:
             check_integer("n_participants", self.n_participants)
         geometry, region = self._make_geometry(width, tuning)

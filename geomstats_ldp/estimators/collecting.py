@@ -89,9 +89,9 @@ class Collecting:
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
         run = emulate if server.protocol.rounds is None else emulate_in_rounds
-        n_clipped = run(server, data, self.random_state, self.verbose, self._to_internal)
+        clipping = run(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
-        return self._adopt_fitted(server, n_clipped)
+        return self._adopt_fitted(server, clipping)
 
     def fit_blocks(self, blocks: Iterable[ArrayLike], n_participants: int | None = None) -> Self:
         """Emulate one participant per row of data that come in blocks, read once and in order.
@@ -128,9 +128,9 @@ class Collecting:
         server = self._new_server(self._make_protocol(width, planned))
         rows = self._counted(itertools.chain([first], blocks), planned)
         run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
-        n_clipped = run(server, rows, self.random_state, self.verbose, self._to_internal)
+        clipping = run(server, rows, self.random_state, self.verbose, self._to_internal)
         self._forget_names()
-        return self._adopt_fitted(server, n_clipped)
+        return self._adopt_fitted(server, clipping)
 
     @staticmethod
     def _counted(blocks, planned):
@@ -145,12 +145,14 @@ class Collecting:
             more = "or more" if n_rows > planned else "in all"
             raise ProtocolError(f"blocks must hold {planned} rows; got {n_rows} {more}")
 
-    def _adopt_fitted(self, server, n_clipped):
+    def _adopt_fitted(self, server, clipping):
         self._adopt(server, planned_by_fit=True)
+        self._clipping = clipping
         notices.warn_if_few(self.server_, stacklevel=4)
-        loss = loss_of(self.protocol_)
-        notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
+        self._n_warned_of = self.n_participants_
+        if clipping.n_clipped > 0:
+            self._warn_if_clipped(stacklevel=5)
         return self
 
     # ---------------------------------------------------------------- messages
@@ -439,6 +441,8 @@ class Collecting:
             notices.warn_if_discarded(self.server_, stacklevel=4)
         self.server_ = server
         self._planned_by_fit = planned_by_fit
+        # What clipping did in an emulation, and the participants when fit() spoke of safeguards.
+        self._clipping = self._n_warned_of = None
         self.protocol_ = server.protocol
         self.n_features_in_ = self._width()
         self._refresh()

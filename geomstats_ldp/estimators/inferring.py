@@ -18,6 +18,7 @@ from geomstats_ldp.inference import (
     estimate_sandwich,
     smooth_functional,
 )
+from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
@@ -107,9 +108,18 @@ class Inferring:
             self.protocol_.working_region,
             coordinates=self._coordinates(),
         )
-        notices.warn_if_cut(self.server_, stacklevel=4)
+        if self._n_warned_of != self.server_.n_participants:  # fit() said so
+            notices.warn_if_cut(self.server_, stacklevel=4)
         notices.warn_about_region(sandwich, region, stacklevel=4)
         return region
+
+    def _warn_if_clipped(self, stacklevel):
+        """Warn of the bias that clipping can cause, once there is a region to compare it with."""
+        try:
+            sandwich = self._sandwich()
+        except NotReadyError:
+            return
+        notices.warn_if_clipped(self._clipping, sandwich, loss_of(self.protocol_), stacklevel)
 
     def _coordinates(self):
         """Coordinates of the user, None where they are those of the protocol."""
@@ -142,6 +152,8 @@ class Inferring:
         check_is_fitted(self, "server_")
         rounds = self.protocol_.rounds is not None
         report = _round_report(self.server_) if rounds else _pair_report(self.server_)
+        if self._clipping is not None:
+            report["clipped_share"] = self._clipping.share
         try:
             sandwich = self._sandwich()
         except NotReadyError:

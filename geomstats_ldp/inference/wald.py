@@ -57,6 +57,8 @@ class WaldRegion:
     angular_radii : array, shape [dim]
         Geodesic distance from the centre to the end of each semi-axis, through the retraction in
         use; radians on the sphere.
+    largest_radius : float
+        The largest of them.
     is_informative : bool
         False when the ellipsoid reaches the edge of the working region.
 
@@ -247,6 +249,11 @@ class WaldRegion:
         return self.geometry.retracted_distance(self.semi_axis_lengths)
 
     @property
+    def largest_radius(self) -> float:
+        """Geodesic distance from the centre to the farthest point of the region."""
+        return float(self.angular_radii[0])
+
+    @property
     def is_informative(self) -> bool:
         """Whether the whole ellipsoid stays inside the working region."""
         reach = self.angular_radii[0]
@@ -327,7 +334,7 @@ class WaldRegion:
         note = "" if self.is_informative else ", uninformative: reaches the working region's edge"
         return (
             f"WaldRegion(level={self.level}, dim={self.dim}, "
-            f"largest_radius={self.angular_radii[0]:.4g}{note})"
+            f"largest_radius={self.largest_radius:.4g}{note})"
         )
 
 

@@ -118,6 +118,32 @@ class Loss(ABC):
         clipped : array, shape [..., *data_shape]
         """
 
+    def clipping_change(
+        self, geometry: Geometry, center: np.ndarray, data: np.ndarray, clipped: np.ndarray
+    ) -> float:
+        """Sum of the changes of the scores of data that clipping makes, in norm.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        center : array, shape [*point_shape]
+            Point at which the scores are taken.
+        data, clipped : array, shape [n, *data_shape]
+            Before and after `clip`.
+
+        Returns
+        -------
+        change : float
+            Infinite where the score of data outside the bounds cannot be computed.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                scores = [self.score(geometry, center, rows) for rows in (data, clipped)]
+                change = float(np.sum(geometry.norm(scores[0] - scores[1], center)))
+        except ValueError:
+            return math.inf
+        return change if math.isfinite(change) else math.inf
+
     @abstractmethod
     def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum at a point.

@@ -138,6 +138,19 @@ class RadialLoss(Loss):
         scale = np.where(is_outside, self.data_radius / np.where(is_outside, length, 1.0), 0.0)
         return np.where(is_outside, geometry.exp(direction * scale, self.center), data)
 
+    def clipping_change(
+        self, geometry: Geometry, center: np.ndarray, data: np.ndarray, clipped: np.ndarray
+    ) -> float:
+        """Scores are taken at the centre of the data, where a datum is clipped along its score.
+
+        See `Loss.clipping_change`.
+        """
+        with np.errstate(all="ignore"):
+            lengths = [geometry.dist(rows, self.center) for rows in (data, clipped)]
+            norms = [length * self.psi_prime(length**2 / 2) for length in lengths]
+            change = float(np.sum(np.abs(norms[0] - norms[1])))
+        return change if math.isfinite(change) else math.inf
+
     def _polar(self, geometry, data):
         """Logarithm at the centre as `direction * unit`, the length of `direction`, and `unit`."""
         axes = tuple(range(-len(geometry.shape), 0))

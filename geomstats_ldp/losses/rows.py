@@ -74,15 +74,15 @@ def clip_data(loss, geometry, rows, twin=None):
     return out
 
 
-def count_clipped(loss, rows, clipped):
-    """Number of rows that clipping moved, rounding apart."""
+def moved_rows(loss, rows, clipped):
+    """Which rows clipping moved, rounding apart, shape [n]."""
     if not loss.clips:
-        return 0
+        return np.zeros(len(rows), dtype=bool)
     moved = size = np.zeros(len(rows))
     # Column by column: a reduction over short rows takes numpy ten times as long.
     for given, kept in zip(rows.reshape(len(rows), -1).T, clipped.reshape(len(rows), -1).T):
         moved, size = np.maximum(moved, np.abs(given - kept)), np.maximum(size, np.abs(given))
-    return int(np.count_nonzero(moved > _ROUNDING * size))
+    return moved > _ROUNDING * size
 
 
 def _clips_to_ball(loss):

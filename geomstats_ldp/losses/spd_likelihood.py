@@ -10,7 +10,7 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
-from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
@@ -45,7 +45,8 @@ class SPDLikelihoodLoss(Loss):
     -----
     *Spectral floor.* The bounds need a smallest eigenvalue a of the queries. In the geodesic ball
     of radius r about C all eigenvalues of :math:`\log(C^{-1/2} X C^{-1/2})` are at least -r, hence
-    :math:`X \succeq e^{-r} C` and :math:`a = e^{-r} \lambda_{\min}(C)`, which is attained.
+    :math:`X \succeq e^{-r} C` and :math:`a = e^{-r} \lambda_{\min}(C)`, which is attained. A
+    spectral band states its own.
 
     *Score.* With :math:`\xi = X^{-1/2} y` and :math:`s = |\xi|^2`, the matrix
     :math:`I - \xi\xi^T` has the eigenvalue :math:`1 - s` along :math:`\xi` and :math:`m - 1`
@@ -98,7 +99,10 @@ class SPDLikelihoodLoss(Loss):
 
     def _largest_whitened_square(self, query_region):
         """B^2 / a, the largest |X^{-1/2} y|^2 for queries in the region."""
-        floor = np.linalg.eigvalsh(query_region.center)[0] * math.exp(-query_region.radius)
+        if isinstance(query_region, SpectralBand):
+            floor = query_region.lower
+        else:
+            floor = np.linalg.eigvalsh(query_region.center)[0] * math.exp(-query_region.radius)
         return float(self.norm_bound**2 / floor)
 
     def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:

@@ -134,7 +134,8 @@ class InferenceRule(Rule):
         Smallest scale of that floor, in units of the score squared.
     guard : float, optional
         Strength a of the finite-sample guard ``1 + a * min(u, guard_cap)^guard_power``. Default
-        1/2 + 6/d in d dimensions, and at most 2.5.
+        1/2 + 6/d in d dimensions, at most 2.5; with 6/(10 d)^(1/2) in place of 6/d from
+        d = 10 on.
     guard_cap : float
     guard_power : float
         1 in the paper; 2 is the order at which the noise of the Hessian enters the statistic.
