@@ -15,6 +15,7 @@ import hashlib
 import logging
 import pickle
 import warnings
+from collections.abc import Callable
 from functools import wraps
 from importlib import resources
 from pathlib import Path
@@ -68,7 +69,7 @@ def digest_of(package, folders):
 _DIGEST = digest_of(resources.files(__package__), KERNEL_FOLDERS)
 
 
-def cached_njit(function, allocates=True):
+def cached_njit(function: Callable, allocates: bool = True) -> Callable:
     """Compile a module-level function, with a disk cache that follows the sources of the package.
 
     `function` stays callable as plain Python; give the result another name when both are needed.
@@ -88,7 +89,9 @@ def cached_njit(function, allocates=True):
     """
     if config.DISABLE_JIT:
         return function
-    options = {} if allocates else {"_nrt": False, "error_model": "numpy"}
+    # Kernels touch no Python objects, so other threads may run meanwhile.
+    options = {"nogil": True}
+    options |= {} if allocates else {"_nrt": False, "error_model": "numpy"}
     # Numba names its cache files, and links machine code, by this.
     function.__qualname__ += f".{_DIGEST}"
     try:
@@ -117,7 +120,7 @@ def _mending(cached, options):
     return call
 
 
-_warned = []
+_warned: list[OSError] = []
 
 
 def _warn_once(error):

@@ -2,7 +2,8 @@
 
 Nothing here looks at data: the rules read the dimension, the noise of the mechanism, the public
 bounds of the loss, the size of the working region, the preconditioner and the planned number of
-participants. The constants were fixed on simulation designs of their own.
+participants. Every length is relative to one of these, so that results do not depend on the unit
+of the data. The constants were fixed on simulation designs of their own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from geomstats_ldp.protocol.rules import GainRule, RadiusRule
 from geomstats_ldp.schedules import gain_offset
 
-#: Exponent of the gain, and largest step.
+#: Exponent of the gain, and largest step relative to the radius of curvature.
 _GAIN_EXPONENT = 0.6
 _LARGEST_STEP = 0.75
 
@@ -56,6 +57,19 @@ def largest_radius(length, is_hessian_known=False):
     return length * (_LARGEST_RADIUS_KNOWN if is_hessian_known else _LARGEST_RADIUS)
 
 
+def largest_step(region_radius, curvature_length):
+    """Step cap: the radius of the region, on curved spaces at most 0.75 radii of curvature.
+
+    Parameters
+    ----------
+    region_radius : float
+        Radius of the working region.
+    curvature_length : float
+        Radius of curvature of the space, infinite on flat ones.
+    """
+    return min(region_radius, _LARGEST_STEP * curvature_length)
+
+
 def _typical_score_variance(mechanism):
     return mechanism.noise_variance + _TYPICAL_SCORE_VARIANCE * mechanism.bound**2
 
@@ -64,7 +78,7 @@ def default_gain(
     mechanism,
     hessian_bound,
     length,
-    region_radius,
+    step_cap,
     preconditioner,
     n_participants=None,
     pairs_per_round=1,
@@ -88,8 +102,8 @@ def default_gain(
         L_H.
     length : float
         Scale over which the score bends, see `default_radius`.
-    region_radius : float
-        Radius of the working region; the step cap is the smaller of it and 0.75.
+    step_cap : float
+        See `largest_step`.
     preconditioner : array, shape [dim, dim]
     n_participants : int, optional
         Planned number of participants.
@@ -109,7 +123,6 @@ def default_gain(
     allowed = largest_spread * length**2 * planned**_GAIN_EXPONENT / spread
     smallest = _FEWEST_MIXINGS * planned ** (_GAIN_EXPONENT - 1) / (hessian * largest)
     constant = min(max(allowed, smallest), 2 / (hessian * largest))
-    step_cap = min(region_radius, _LARGEST_STEP)
     answers = 2 * pairs_per_round
     noise_scale = largest * math.sqrt(mechanism.noise_variance)
     offset = max(
@@ -169,7 +182,7 @@ def default_radius(
     hessian : float, optional
         Typical eigenvalue of the Hessian, where the loss knows better than L_H / 5.
     loss_length : float
-        Distance over which the loss bends of its own accord.
+        Distance over which the score changes its slope, whatever the curvature of the space.
 
     Returns
     -------

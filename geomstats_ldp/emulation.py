@@ -14,7 +14,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.losses import loss_of
-from geomstats_ldp.losses.rows import check_data, clip_data, count_clipped
+from geomstats_ldp.losses.rows import check_data, clip_data, moved_rows
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.schedules import Schedule
@@ -122,8 +122,8 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
 
     Returns
     -------
-    n_clipped : int
-        Participants whose datum was moved to the public bounds. Only an emulation can know.
+    clipping : Clipping
+        What the public bounds did to the data.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
 
     Returns
     -------
-    n_clipped : int
+    clipping : Clipping
 
     Raises
     ------
@@ -173,6 +173,36 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     return run.answer(_within_plan(server, checked), make_streams(random_state), progress)
 
 
+class Clipping(NamedTuple):
+    """What clipping to the public bounds did to rows; only an emulation can know.
+
+    Attributes
+    ----------
+    n_rows, n_clipped : int
+        Rows, and those that were moved.
+    total_change : float
+        Sum of the changes of their scores, in norm.
+    """
+
+    n_rows: int = 0
+    n_clipped: int = 0
+    total_change: float = 0.0
+
+    def plus(self, other):
+        """With the rows of another block."""
+        return Clipping(*(one + more for one, more in zip(self, other)))
+
+    @property
+    def share(self):
+        """Share of the rows that were moved."""
+        return self.n_clipped / max(self.n_rows, 1)
+
+    @property
+    def score_change(self):
+        """Bound on the change of the mean score."""
+        return self.total_change / max(self.n_rows, 1)
+
+
 class DataReader:
     """Rows of data on their way to the participants: converted, checked and clipped.
 
@@ -184,14 +214,15 @@ class DataReader:
 
     Attributes
     ----------
-    n_clipped : int
-        Rows that were moved to the public bounds so far.
+    clipping : Clipping
+        What the public bounds did to the rows so far.
     """
 
     def __init__(self, server, convert=None):
         self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
         self._convert, self._twin = convert, server.engine.twin
-        self.n_clipped = self._n_checked = 0
+        self._center, self._n_checked = server.protocol.working_region.center, 0
+        self.clipping = Clipping()
 
     def converted(self, rows):
         """Rows in the coordinates of the protocol."""
@@ -210,11 +241,15 @@ class DataReader:
             raise type(error)(f"{error}, counted from row {start}") from error
 
     def clipped(self, rows):
-        """Converted rows inside the public bounds."""
+        """Converted rows inside the public bounds, and what that did to them."""
         given = np.asarray(rows, dtype=float)
         rows = clip_data(self.loss, self.geometry, given, self._twin)
-        self.n_clipped += count_clipped(self.loss, given, rows)
-        return rows
+        is_moved = moved_rows(self.loss, given, rows)
+        n_moved, change = int(np.count_nonzero(is_moved)), 0.0
+        if n_moved > 0:
+            moved = given[is_moved], rows[is_moved]
+            change = self.loss.clipping_change(self.geometry, self._center, *moved)
+        return rows, Clipping(len(rows), n_moved, change)
 
 
 class _Run(DataReader):
@@ -226,7 +261,7 @@ class _Run(DataReader):
         self._compute, self._crowd = _make_crowd(server, self.loss)
 
     def answer(self, blocks, streams, progress, total=None):
-        """Answer checked blocks, let the server adopt the outcome, and count clipped rows."""
+        """Answer checked blocks, let the server adopt the outcome, and say what clipping did."""
         kept, n_rows = [], 0
         with tqdm(total=total, disable=not progress, unit="row", desc="participants") as bar:
             for rows in _whole_rounds(blocks, 2 * self._server.protocol.pairs_per_round):
@@ -236,10 +271,11 @@ class _Run(DataReader):
         _check_plan(self._server, n_rows)
         check_finite(self._state)
         self._server.adopt(self._state, kept)
-        return self.n_clipped
+        return self.clipping
 
     def _answer_rounds(self, rows, streams):
-        rows = self.clipped(rows)
+        rows, clipping = self.clipped(rows)
+        self.clipping = self.clipping.plus(clipping)
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
         self._compute(self._crowd, self._state, rows, variates, messages)

@@ -9,6 +9,10 @@ class ProtocolError(LDPError, ValueError):
     """A public specification is incomplete or contradicts itself."""
 
 
+class ArgumentTypeError(ProtocolError, TypeError):
+    """A public parameter is of a type that is not allowed."""
+
+
 class CutLocusError(LDPError, ValueError):
     """Two points have no unique minimising geodesic, so a logarithm is undefined."""
 
@@ -42,11 +46,11 @@ class AlreadyAnsweredError(LDPError, RuntimeError):
 
 
 class DatumError(LDPError, ValueError):
-    """A datum cannot be used as it is; the text does not hold it."""
+    """A datum cannot be used as it is; the text of the error does not contain it."""
 
 
 class NewerStateError(LDPError, ValueError):
-    """The file holds a state that this collection has never seen; it is left as it is."""
+    """The file holds a state that this collection does not continue; it is not overwritten."""
 
 
 class PlotError(LDPError, ValueError):
@@ -62,7 +66,7 @@ class LDPWarning(UserWarning):
 
 
 class ClippingWarning(LDPWarning):
-    """Many rows of an emulation were moved to the public bounds, and the target with them."""
+    """Rows of an emulation were clipped to the public bounds, which may move the target."""
 
 
 class DiscardWarning(LDPWarning):
@@ -87,6 +91,10 @@ class RawDataWarning(LDPWarning):
 
 class SafeguardWarning(LDPWarning):
     """The step cap or the projection still acts late in the run."""
+
+
+class WeakPrivacyWarning(LDPWarning):
+    """The privacy parameters protect nobody."""
 
 
 class SeedWarning(LDPWarning):

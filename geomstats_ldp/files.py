@@ -12,7 +12,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # Windows has no such locks: writers there are not kept apart
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 #: A file that is not there yet; Windows would change line ends without the last flag.
 _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)

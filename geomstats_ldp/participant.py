@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import (
     AlreadyAnsweredError,
@@ -20,7 +21,8 @@ from geomstats_ldp.losses import loss_of, score_coords
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams, release_into
 from geomstats_ldp.mechanisms.checks import check_epsilon
-from geomstats_ldp.protocol import Message, Query
+from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.protocol import Message, Protocol, Query
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol
 
@@ -111,7 +113,14 @@ class Participant:
     1
     """
 
-    def __init__(self, protocol, *, fingerprint=None, max_epsilon=None, random_state=None):
+    def __init__(
+        self,
+        protocol: Protocol,
+        *,
+        fingerprint: str | None = None,
+        max_epsilon: float | None = None,
+        random_state: Seed = None,
+    ):
         self.protocol = check_is_protocol(protocol)
         self.random_state = random_state
         self._latch = _Latch()
@@ -148,7 +157,7 @@ class Participant:
                     f"delta must be at most {LARGEST_DELTA:g} on a device; got {mechanism.delta}"
                 )
 
-    def check(self, datum):
+    def check(self, datum: ArrayLike) -> None:
         """Tell the person in front of the device whether a datum can be used as it is.
 
         Nothing of it may leave the device: `respond` answers in any case, and for a datum that is
@@ -178,7 +187,7 @@ class Participant:
             return f"datum must be an array of shape {shape}; it fails with {type(error).__name__}"
         return None if checked.shape == shape else f"datum must have shape {shape}"
 
-    def respond(self, query, datum):
+    def respond(self, query: Query, datum: ArrayLike) -> Message:
         """Release the randomised score of one datum at a public query.
 
         Parameters

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from geomstats_ldp.exceptions import ProtocolError
+
+_Class = TypeVar("_Class", bound=type)
 
 
 class Registry(dict):
@@ -17,13 +21,14 @@ class Registry(dict):
     facts : callable
         What two things of one name must share: of a thing, a value to compare and to print.
     things : dict, optional
+        What is known from the start.
     """
 
-    def __init__(self, kind, facts, things=()):
-        super().__init__(things)
+    def __init__(self, kind: str, facts: Callable, things: Mapping[str, Any] | None = None):
+        super().__init__(things or {})
         self._kind, self._facts = kind, facts
 
-    def add(self, name, thing):
+    def add(self, name: str, thing: Any) -> Any:
         """Make a thing known; one that is known already takes the place of its former self.
 
         Parameters
@@ -50,8 +55,16 @@ class Registry(dict):
         self[name] = thing
         return thing
 
-    def find(self, name):
+    def find(self, name: str) -> Any:
         """Return what a name stands for.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        thing : object
 
         Raises
         ------
@@ -67,7 +80,7 @@ class Registry(dict):
         return self[name]
 
 
-def add_class(registry, cls, base):
+def add_class(registry: Registry, cls: _Class, base: type) -> _Class:
     """Add a concrete subclass of `base` to a registry, under its ``name``.
 
     The same class defined again, as when a notebook cell is run twice, takes the place of its
@@ -94,7 +107,7 @@ def add_class(registry, cls, base):
     if not (inspect.isclass(cls) and issubclass(cls, base)):
         raise ProtocolError(f"cls must be a subclass of {kind}; got {cls!r}")
     if inspect.isabstract(cls):
-        missing = sorted(cls.__abstractmethods__)
+        missing = sorted(cls.__abstractmethods__)  # type: ignore[attr-defined]
         raise ProtocolError(f"{cls.__qualname__} must define {missing}, which {kind} leaves open")
     name = getattr(cls, "name", None)
     if not (isinstance(name, str) and name):

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 from joblib import Parallel, delayed
 
-from geomstats_ldp.protocol.checks import check_count
+from geomstats_ldp.validation import check_integer
 
 
-def replicate(task, n_repetitions, seed, *, n_jobs=None):
+def replicate(
+    task: Callable[[np.random.SeedSequence], Any],
+    n_repetitions: int,
+    seed: int | np.random.SeedSequence,
+    *,
+    n_jobs: int | None = None,
+) -> Iterator[Any]:
     """Run a task many times, each time on randomness of its own.
 
     Parameters
@@ -24,10 +33,10 @@ def replicate(task, n_repetitions, seed, *, n_jobs=None):
     n_jobs : int, optional
         Number of workers. Default what ``joblib.parallel_config`` says, else one.
 
-    Yields
-    ------
-    result : object
-        What the task returned, in the order of the repetitions.
+    Returns
+    -------
+    results : generator
+        What the task returned, in the order of the repetitions, each as soon as it is there.
 
     Raises
     ------
@@ -44,7 +53,7 @@ def replicate(task, n_repetitions, seed, *, n_jobs=None):
     >>> bool(abs(np.std(means) - 0.1) < 0.02)
     True
     """
-    check_count("n_repetitions", n_repetitions)
+    check_integer("n_repetitions", n_repetitions)
     children = _children(seed, n_repetitions)
     # A generator holds no more results than wait to be taken.
     workers = Parallel(n_jobs=n_jobs, return_as="generator")

@@ -11,12 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import check_real, finite_array
 
 
 class Schedule(NamedTuple):
-    """Public clock of one run.
+    """Public schedule of one run: query directions, radii, gains and the step cap.
 
     Attributes
     ----------
@@ -48,8 +50,20 @@ class Schedule(NamedTuple):
 
 
 @register_jitable(forceinline=True)
-def query_radius(schedule, pair):
-    """Radius h of a pair, counted from zero; constant within a cycle of directions."""
+def query_radius(schedule: Schedule, pair: int) -> float:
+    """Radius h of a pair, constant within a cycle of directions.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    pair : int
+        Counted from zero.
+
+    Returns
+    -------
+    radius : float
+        In tangent length.
+    """
     cycle = pair // schedule.directions.shape[0] + 1
     return min(
         schedule.radius_maximum, schedule.radius_scale * cycle ** (-schedule.radius_exponent)
@@ -62,39 +76,83 @@ def round_radius(rule, number):
 
 
 @register_jitable(forceinline=True)
-def gain(schedule, n_answers, n_participants):
-    """Gain of an update made from `n_answers` messages, the last from participant `n_participants`.
+def gain(schedule: Schedule, n_answers: int, n_participants: int) -> float:
+    """Gain of an update.
 
     A pair has n_answers = 2, which is the paper's 2C(2k + b)^-a; one ordinary participant has
     n_answers = 1, and a round of m pairs 2m. Each participant is worth the same share.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    n_answers : int
+        Messages that the update is made from.
+    n_participants : int
+        Participants who have answered by then.
+
+    Returns
+    -------
+    gain : float
     """
     clock = n_participants + schedule.gain_offset
     return n_answers * schedule.gain_constant * clock ** (-schedule.gain_exponent)
 
 
-def gain_offset(constant, exponent, noise_scale, dim, step_cap, n_answers=2):
+def gain_offset(
+    constant: float,
+    exponent: float,
+    noise_scale: float,
+    dim: int,
+    step_cap: float,
+    n_answers: int = 2,
+) -> float:
     """Offset b that keeps the noise of the first update within the step cap.
 
     With m answers the average of the noise has length about ``noise_scale * sqrt(dim / m)``; b
     solves m C (m + b)^-a noise_scale sqrt(dim / m) = step_cap, or is zero (section S.3 of the
     paper for m = 2).
+
+    Parameters
+    ----------
+    constant, exponent : float
+        C and a of the gain.
+    noise_scale : float
+        Standard deviation of the noise in one coordinate of a message.
+    dim : int
+    step_cap : float
+        Largest tangent length of one update.
+    n_answers : int, default=2
+
+    Returns
+    -------
+    offset : float
     """
     length = n_answers * constant * noise_scale * math.sqrt(dim / n_answers)
     return max(0.0, (length / step_cap) ** (1 / exponent) - n_answers)
 
 
-def coordinate_cycle(dim):
-    """Direction cycle e_1, -e_1, ..., e_d, -e_d, shape [2 * dim, dim]."""
+def coordinate_cycle(dim: int) -> np.ndarray:
+    """Direction cycle e_1, -e_1, ..., e_d, -e_d.
+
+    Parameters
+    ----------
+    dim : int
+
+    Returns
+    -------
+    directions : array, shape [2 * dim, dim]
+    """
     eye = np.eye(dim)
     return np.stack([eye, -eye], axis=1).reshape(2 * dim, dim)
 
 
-def check_direction_cycle(directions, dim):
+def check_direction_cycle(directions: ArrayLike, dim: int) -> np.ndarray:
     """Check a cycle of query directions against equation (tight-frame design) of the paper.
 
     Parameters
     ----------
     directions : array-like, shape [n_directions, dim]
+    dim : int
 
     Returns
     -------
@@ -105,11 +163,7 @@ def check_direction_cycle(directions, dim):
     ProtocolError
         Unless the rows are unit vectors with zero sum and R^-1 sum v v^T = I / dim.
     """
-    directions = np.array(directions, dtype=float)
-    if directions.ndim != 2 or directions.shape[1] != dim or len(directions) < 2:
-        raise ProtocolError(
-            f"directions must have shape (n_directions, {dim}); got {directions.shape}"
-        )
+    directions = finite_array("directions", directions, ("n", dim))
     moment = directions.T @ directions / len(directions)
     unit = np.allclose(np.linalg.norm(directions, axis=1), 1.0, atol=1e-9)
     centred = np.allclose(directions.sum(axis=0), 0.0, atol=1e-9)
@@ -123,18 +177,41 @@ def check_direction_cycle(directions, dim):
     return directions
 
 
-def check_radius_exponent(exponent):
-    """A radius is fixed (exponent 0) or shrinks with an exponent strictly in (1/4, 1/2)."""
-    if exponent == 0 or 0.25 < exponent < 0.5:
-        return float(exponent)
-    raise ProtocolError(
-        "radius_exponent must be 0 (fixed radius) or lie strictly between 1/4 and 1/2; "
-        f"got {exponent}"
-    )
+def check_radius_exponent(exponent: float) -> float:
+    """Refuse a radius exponent unless it is 0, for a fixed radius, or strictly in (1/4, 1/2).
+
+    Parameters
+    ----------
+    exponent : float
+
+    Returns
+    -------
+    exponent : float
+
+    Raises
+    ------
+    ProtocolError
+        If it is any other.
+    """
+    allowed = "0 (fixed radius) or strictly between 1/4 and 1/2"
+    return check_real("radius_exponent", exponent, allowed, lambda a: a == 0 or 0.25 < a < 0.5)
 
 
-def check_gain_exponent(exponent):
-    """Averaging needs a gain exponent strictly in (1/2, 1)."""
-    if 0.5 < exponent < 1:
-        return float(exponent)
-    raise ProtocolError(f"gain_exponent must lie strictly between 1/2 and 1; got {exponent}")
+def check_gain_exponent(exponent: float) -> float:
+    """Refuse a gain exponent unless it is strictly in (1/2, 1), as averaging needs.
+
+    Parameters
+    ----------
+    exponent : float
+
+    Returns
+    -------
+    exponent : float
+
+    Raises
+    ------
+    ProtocolError
+        If it is any other.
+    """
+    allowed = "strictly between 1/2 and 1"
+    return check_real("gain_exponent", exponent, allowed, lambda a: 0.5 < a < 1)

@@ -7,13 +7,14 @@ what it reaches through module globals.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 
 from numba import config, types
 from numba.extending import overload
 
 #: Kernels, and whether they are small, by operation and class of twin.
-_KERNELS = {}
+_KERNELS: dict[tuple, tuple] = {}
 
 
 def operation(function):
@@ -39,7 +40,12 @@ def twin_class(numba_type):
     return None
 
 
-def compile_for_twin(operation, twin, kernel, is_small=True):
+def compile_for_twin(
+    operation: Callable,
+    twin: type,
+    kernel: Callable,
+    is_small: bool = True,
+) -> None:
     """Let compiled calls of `operation` on records of class `twin` run `kernel`.
 
     Parameters
@@ -56,6 +62,11 @@ def compile_for_twin(operation, twin, kernel, is_small=True):
         Whether a call would cost more than what the kernel does, so that it is always inlined,
         with all that it calls. Unless it is said here, numba takes that over from the caller, and
         a large kernel would be compiled again wherever it is used.
+
+    Raises
+    ------
+    TypeError
+        If the kernel is not defined at module level.
     """
     if "<locals>" in kernel.__qualname__:
         raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")

@@ -161,7 +161,7 @@ for value, vector in zip(values[::-1], vectors.T[::-1]):
 # %% [markdown]
 # ## A public prior of the Hessian
 #
-# The width of a region is $H^{-1}\Sigma H^{-1}/n$. The noise of the randomiser is known, so
+# The width of a region is $H^{-1}\Sigma H^{-1}/n$. The noise of the mechanism is known, so
 # $\Sigma$ is easy. The Hessian $H$ has to be estimated from the same messages, and under strong
 # privacy it is the weakest part: the package then widens the region to be safe.
 #

@@ -43,7 +43,7 @@ names = ["work", "household", "leisure"]
 # ## The protocol
 #
 # Everything is decided before the first question: the space, the loss and its bound, the
-# randomiser, where the search starts and how far it may go, how many participants there will be.
+# mechanism, where the search starts and how far it may go, how many participants there will be.
 # Nothing in it depends on data. The search starts at equal shares, because nothing better is
 # known in public. The estimator below is the server's side: it never gets to see `days`.
 
@@ -89,7 +89,7 @@ print("halfway:", (center / np.linalg.norm(center)).round(4))
 # ## An answer
 #
 # A participant's device gets the protocol and a query, both as text. It computes the score of its
-# datum, the slope of the loss at the query point, and releases the score through the randomiser.
+# datum, the slope of the loss at the query point, and releases the score through the mechanism.
 #
 # (The device is seeded here so that the notebook prints the same numbers every time. That makes it
 # a simulation of many people, whose messages are vectors. A real device answers once, with noise
@@ -134,7 +134,7 @@ for query in server.queries():
 
 # %% [markdown]
 # What is not an answer to an open query is refused by name, and nothing changes. Here are four bad
-# messages: an old one sent again, one of another protocol, one that is longer than the randomiser
+# messages: an old one sent again, one of another protocol, one that is longer than the mechanism
 # can make them, and a list whose second message answers the same query as the first.
 
 # %%

@@ -22,16 +22,23 @@ def module_name(path):
 MODULES = {module_name(path): path for path in ROOT.rglob("*.py")}
 
 
+def is_for_types_only(node):
+    """Whether a statement is ``if TYPE_CHECKING:``, which never runs."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
 def imports_of(name):
     """Modules of the package that a module imports, anywhere in its text, functions included.
 
-    The package itself is left out: its __init__ only gathers public names. A package on the way
-    to a module counts, because importing the module runs it.
+    The package itself is left out: its __init__ only gathers public names. So is what only a type
+    checker imports. A package on the way to a module counts, because importing the module runs it.
     """
     path = MODULES[name]
     home = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    tree.body = [node for node in tree.body if not is_for_types_only(node)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -4,11 +4,14 @@ The 2017-2018 cycle plays the participants: one row is one datum. The 2015-2016 
 public knowledge that exists before anybody is asked: it is kept as a few summary numbers only.
 """
 
+from __future__ import annotations
+
 import gzip
 from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
 _DATA = files("geomstats_ldp.datasets") / "data"
@@ -29,13 +32,13 @@ class BodyMeasuresReference:
     ----------
     n_participants : int
         Number of adults with complete measurements behind the summary.
-    mean : array-like, shape=[3,]
+    mean : array-like, shape [3]
         Mean of each measure, in its own unit.
-    standard_deviation : array-like, shape=[3,]
+    standard_deviation : array-like, shape [3]
         Standard deviation of each measure (divisor n - 1), in its own unit.
     norm_bound : float
         Euclidean norm B to which standardised rows are clipped.
-    second_moment : array-like, shape=[3, 3]
+    second_moment : array-like, shape [3, 3]
         Mean of y y^T over the standardised and clipped rows y; no unit.
     """
 
@@ -52,17 +55,17 @@ class BodyMeasuresReference:
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
-    def standardise(self, X):
+    def standardise(self, X: ArrayLike) -> np.ndarray:
         """Centre and scale raw measures by the moments of this cycle.
 
         Parameters
         ----------
-        X : array-like, shape=[..., 3]
+        X : array-like, shape [..., 3]
             Height (cm), weight (kg) and waist circumference (cm).
 
         Returns
         -------
-        standardised : array, shape=[..., 3]
+        standardised : array, shape [..., 3]
             ``(X - mean) / standard_deviation``, not clipped: clipping is the participant's part.
 
         Raises
@@ -75,18 +78,18 @@ class BodyMeasuresReference:
             raise ValueError(f"X must have shape [..., {self.mean.size}], got {X.shape}.")
         return (X - self.mean) / self.standard_deviation
 
-    def leading_direction(self):
+    def leading_direction(self) -> np.ndarray:
         """Unit leading eigenvector of the second moment, signed so that its entries sum above 0.
 
         Returns
         -------
-        direction : array, shape=[3,]
+        direction : array, shape [3]
             A point on the unit sphere.
         """
         direction = np.linalg.eigh(self.second_moment)[1][:, -1]
         return direction * np.sign(direction.sum())
 
-    def eigengap_hessian(self, basis):
+    def eigengap_hessian(self, basis: ArrayLike) -> np.ndarray:
         r"""Hessian of the population loss of PCA at the leading direction.
 
         With S the second moment, lambda_1 its largest eigenvalue and E the basis, this is
@@ -95,12 +98,12 @@ class BodyMeasuresReference:
 
         Parameters
         ----------
-        basis : array-like, shape=[2, 3]
+        basis : array-like, shape [2, 3]
             Orthonormal rows that span the tangent space at `leading_direction`.
 
         Returns
         -------
-        hessian : array, shape=[2, 2]
+        hessian : array, shape [2, 2]
             Symmetric matrix in the coordinates of the basis.
 
         Raises
@@ -112,7 +115,7 @@ class BodyMeasuresReference:
         largest = np.linalg.eigvalsh(self.second_moment)[-1]
         return basis @ (largest * np.eye(self.mean.size) - self.second_moment) @ basis.T
 
-    def _check_tangent_basis(self, basis):
+    def _check_tangent_basis(self, basis: ArrayLike) -> np.ndarray:
         basis = np.asarray(basis, dtype=float)
         shape = (self.mean.size - 1, self.mean.size)
         if basis.shape != shape:
@@ -128,19 +131,21 @@ class BodyMeasuresReference:
 # standardising by the rounded moments below, so that the record is consistent with itself.
 NHANES_2015_2016 = BodyMeasuresReference(
     n_participants=5359,
-    mean=(166.30110095, 81.30863967, 99.56193320),
-    standard_deviation=(10.02619603, 21.49557569, 16.85033838),
+    mean=np.array([166.30110095, 81.30863967, 99.56193320]),
+    standard_deviation=np.array([10.02619603, 21.49557569, 16.85033838]),
     norm_bound=2.5,  # clips 10.3% of the rows (554 of 5,359)
-    second_moment=(
-        (0.9247625793, 0.3566752441, 0.0943204176),
-        (0.3566752441, 0.7704746674, 0.6917203122),
-        (0.0943204176, 0.6917203122, 0.8156881701),
+    second_moment=np.array(
+        [
+            [0.9247625793, 0.3566752441, 0.0943204176],
+            [0.3566752441, 0.7704746674, 0.6917203122],
+            [0.0943204176, 0.6917203122, 0.8156881701],
+        ]
     ),
 )
 """Public summary of the 2015-2016 cycle: 5,359 examined adults with complete measurements."""
 
 
-def load_nhanes_body_measures():
+def load_nhanes_body_measures() -> Bunch:
     """Load height, weight and waist circumference of 5,175 examined adults, 2017-2018.
 
     The National Health and Nutrition Examination Survey (NHANES) measures its respondents with
@@ -152,11 +157,11 @@ def load_nhanes_body_measures():
     bunch : sklearn.utils.Bunch
         Dictionary-like object, with the following attributes.
 
-        data : array, shape=[5175, 3]
+        data : array, shape [5175, 3]
             Raw measures; one row is one participant.
         feature_names : list of str
             ``["height_cm", "weight_kg", "waist_cm"]``.
-        respondent_id : array, shape=[5175,]
+        respondent_id : array, shape [5175]
             Respondent sequence number (SEQN) of each row, increasing.
         DESCR : str
             Where the data come from and how they were extracted.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from geomstats_ldp.defaults import (
@@ -14,7 +16,9 @@ from geomstats_ldp.defaults import (
     default_gain,
     default_radius,
     largest_radius,
+    largest_step,
 )
+from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
@@ -22,9 +26,14 @@ from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.inference.sandwich import steady_guard_strength
 from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
-from geomstats_ldp.protocol.checks import check_count, check_preconditioner
+from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
+from geomstats_ldp.validation import check_integer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
@@ -44,16 +53,16 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     def __init__(
         self,
         *,
-        epsilon,
-        delta,
-        mechanism,
-        initial_point,
-        region_radius,
-        n_participants,
-        n_rounds,
-        tuning,
-        verbose,
-        random_state,
+        epsilon: float,
+        delta: float,
+        mechanism: str,
+        initial_point: ArrayLike | None,
+        region_radius: float,
+        n_participants: int | None,
+        n_rounds: int | None,
+        tuning: Tuning | None,
+        verbose: bool,
+        random_state: Seed,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -66,7 +75,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; ``tuning__radius`` and the like also while `tuning` is None.
 
         Parameters
@@ -103,8 +112,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
 
     def _make_protocol(self, width, n_participants):
         tuning = check_tuning(self.tuning)
+        notices.warn_if_delta_is_large(self.delta, stacklevel=4)
         if self.n_participants is not None:
-            check_count("n_participants", self.n_participants)
+            check_integer("n_participants", self.n_participants)
         geometry, region = self._make_geometry(width, tuning)
         loss = self._make_loss(geometry.space, geometry.reference)
         loss.check_space(geometry)
@@ -129,7 +139,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
                 mechanism,
                 loss.hessian_bound(geometry, query_region),
                 length,
-                region.radius,
+                largest_step(region.radius, curvature_length(geometry)),
                 preconditioner,
                 planned,
                 tuning.pairs_per_round,
@@ -256,9 +266,14 @@ def prior_scale(rule, preconditioner):
     return scale if scale > 0 else None
 
 
+def curvature_length(geometry):
+    """Radius of curvature: infinite on flat spaces, one where no bound is known."""
+    largest = max(abs(bound) for bound in geometry.curvature)
+    if largest == 0:
+        return math.inf
+    return 1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0
+
+
 def bending_length(geometry, region, loss):
     """Scale over which scores bend: that of the region, of curvature or of the loss."""
-    largest = max(abs(bound) for bound in geometry.curvature)
-    # Where no bound is known, curvature of order one is the natural scale.
-    curvature = (1.0 / math.sqrt(largest) if np.isfinite(largest) else 1.0) if largest else math.inf
-    return min(region.in_radius, curvature, loss.bending_length)
+    return min(region.in_radius, curvature_length(geometry), loss.bending_length)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
 from geomstats_ldp.estimators import notices
-from geomstats_ldp.estimators.tuning import check_tuning
+from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import (
     InvalidMessageError,
     NotReadyError,
     ProtocolError,
-    StaleMessageError,
 )
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
+from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import Message, Query, Transcript
-from geomstats_ldp.protocol.checks import check_count
+from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
 from geomstats_ldp.server import load_server, make_server
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import check_integer, check_shape
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: Held while a collection is opened on demand: threads that come together open one.
 _STARTING = threading.RLock()
@@ -34,6 +40,13 @@ _STARTING = threading.RLock()
 
 class Collecting:
     """Mixin that holds a `Server` and feeds it; subclasses say what the protocol is."""
+
+    tuning: Tuning | None
+    random_state: Seed
+    verbose: bool
+    n_participants: int | None
+    protocol_: Protocol
+    server_: Any
 
     #: Fewest columns of two-dimensional data that the model makes sense for.
     _min_features = 1
@@ -56,7 +69,7 @@ class Collecting:
 
     # ---------------------------------------------------------------- emulation
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -75,11 +88,11 @@ class Collecting:
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
         run = emulate if server.protocol.rounds is None else emulate_in_rounds
-        n_clipped = run(server, data, self.random_state, self.verbose, self._to_internal)
+        clipping = run(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
-        return self._adopt_fitted(server, n_clipped)
+        return self._adopt_fitted(server, clipping)
 
-    def fit_blocks(self, blocks, n_participants=None):
+    def fit_blocks(self, blocks: Iterable[ArrayLike], n_participants: int | None = None) -> Self:
         """Emulate one participant per row of data that come in blocks, read once and in order.
 
         The result is that of `fit` on all rows together, in memory that does not grow with their
@@ -105,7 +118,7 @@ class Collecting:
         planned = self.n_participants if n_participants is None else n_participants
         if planned is None:
             raise ProtocolError("n_participants must be given, here or to the estimator; got None")
-        check_count("n_participants", planned)
+        check_integer("n_participants", planned)
         blocks = iter(blocks)
         first = next(blocks, None)
         if first is None:
@@ -114,9 +127,9 @@ class Collecting:
         server = self._new_server(self._make_protocol(width, planned))
         rows = self._counted(itertools.chain([first], blocks), planned)
         run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
-        n_clipped = run(server, rows, self.random_state, self.verbose, self._to_internal)
+        clipping = run(server, rows, self.random_state, self.verbose, self._to_internal)
         self._forget_names()
-        return self._adopt_fitted(server, n_clipped)
+        return self._adopt_fitted(server, clipping)
 
     @staticmethod
     def _counted(blocks, planned):
@@ -131,17 +144,21 @@ class Collecting:
             more = "or more" if n_rows > planned else "in all"
             raise ProtocolError(f"blocks must hold {planned} rows; got {n_rows} {more}")
 
-    def _adopt_fitted(self, server, n_clipped):
+    def _adopt_fitted(self, server, clipping):
         self._adopt(server, planned_by_fit=True)
+        self._clipping = clipping
         notices.warn_if_few(self.server_, stacklevel=4)
-        loss = loss_of(self.protocol_)
-        notices.warn_if_clipped(n_clipped, self.n_participants_, loss, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
+        self._n_warned_of = self.n_participants_
+        if clipping.n_clipped > 0:
+            self._warn_if_clipped(stacklevel=5)
         return self
 
     # ---------------------------------------------------------------- messages
 
-    def partial_fit(self, messages, y=None):
+    def partial_fit(
+        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
+    ) -> Self:
         """Consume private messages.
 
         Parameters
@@ -170,6 +187,8 @@ class Collecting:
         RawDataWarning
             If the rows of an array cannot be messages.
         """
+        if isinstance(messages, (list, tuple)) and len(messages) == 0:
+            return self
         if isinstance(messages, Message) or _is_message_list(messages):
             self._require_started()
             self.server_.receive(messages)
@@ -199,11 +218,7 @@ class Collecting:
             # In Poincaré coordinates a message has one entry more than a point has features.
             as_features = self.n_features_in_ == self.protocol_.geometry.shape[0]
             rows = self._check_rows(messages, reset=not as_features)
-        if rows.shape[1:] != self.protocol_.geometry.shape:
-            raise InvalidMessageError(
-                f"messages must have shape ({shape_text('n', *self.protocol_.geometry.shape)}); "
-                f"got {rows.shape}"
-            )
+        check_shape("messages", rows, ("n", *self.protocol_.geometry.shape), InvalidMessageError)
         self.server_.replay(rows, extend=self._planned_by_fit)
         self.protocol_ = self.server_.protocol
 
@@ -216,18 +231,13 @@ class Collecting:
                 f"transcript is of protocol {transcript.protocol.fingerprint[:12]}, this "
                 f"estimator of {server.protocol.fingerprint[:12]}"
             )
-        if server.n_received > 0:
-            raise StaleMessageError(
-                "a transcript starts with the first participant; "
-                f"{server.n_received} participants have answered already"
-            )
-        server.replay(transcript.messages, strict=True)
+        server.replay_transcript(transcript)
         if not started:
             self._adopt(server)
 
     # ---------------------------------------------------------------- interactive
 
-    def start(self, n_features=None):
+    def start(self, n_features: int | None = None) -> Self:
         """Fix the protocol and open the collection, before any message.
 
         Parameters
@@ -238,6 +248,11 @@ class Collecting:
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        ProtocolError
+            If the width is not known, or naming the parameter that does not fit.
         """
         width = self._known_width() if n_features is None else n_features
         if width is None:
@@ -250,7 +265,7 @@ class Collecting:
         self._forget_names()
         return self
 
-    def queries(self, n=None):
+    def queries(self, n: int | None = None) -> list[Query]:
         """Open queries, one for each participant of the current round not heard from yet.
 
         Parameters
@@ -270,7 +285,7 @@ class Collecting:
         self._require_rounds("queries(n)")
         return self.server_.queries(n)
 
-    def close_round(self):
+    def close_round(self) -> Self:
         """Close the open round of a collection in rounds, on a deadline for instance.
 
         The next round asks around the estimate of this moment. Answers that come later are taken
@@ -297,8 +312,8 @@ class Collecting:
         if self.protocol_.rounds is None:
             raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
-    def participant(self):
-        """Client code for one participant's own device, who answers once; it pickles.
+    def participant(self) -> Participant:
+        """Client for the device of one participant, who answers once; it can be pickled.
 
         Returns
         -------
@@ -321,17 +336,26 @@ class Collecting:
 
     # ---------------------------------------------------------------- checkpoints
 
-    def save_state(self, path):
-        """Write the state of the collection, the open round included, without pickle."""
+    def save_state(self, path: str | os.PathLike | BinaryIO) -> None:
+        """Write the state of the collection, the open round included, without pickle.
+
+        Parameters
+        ----------
+        path : path-like or binary file
+        """
         self._require_started()
         self.server_.save(path)
 
-    def load_state(self, path):
+    def load_state(self, path: str | os.PathLike | BinaryIO) -> Self:
         """Continue a collection that `save_state` wrote; replaces any state of this estimator.
 
         The protocol and the engine in the file decide, whatever the parameters of this estimator
         are; only the loss must be one of this estimator. Messages from before are not in it, so
         there is no transcript.
+
+        Parameters
+        ----------
+        path : path-like or binary file
 
         Returns
         -------
@@ -349,18 +373,19 @@ class Collecting:
         return self
 
     @property
-    def transcript_(self):
+    def transcript_(self) -> Transcript:
         """Public record of the run; needs ``Tuning(keep_transcript=True)``.
 
-        Messages of a round that is still open are not in it.
+        Messages of a round of pairs that is still open are not in it.
         """
         check_is_fitted(self, "server_")
-        if not self.server_.keeps_messages:
+        transcript = self.server_.transcript()
+        if transcript is None:
             raise NotReadyError(
                 "transcript_ needs Tuning(keep_transcript=True) from the first message on, and "
-                "ends where a run is extended past its plan"
+                "ends where a run is extended past its plan, or states of workers are merged"
             )
-        return Transcript(self.protocol_, self.server_.messages)
+        return transcript
 
     # ---------------------------------------------------------------- internals
 
@@ -387,7 +412,7 @@ class Collecting:
         """Mean loss at the estimate of rows that are clipped as participants clip them."""
         geometry, loss = self.protocol_.geometry, loss_of(self.protocol_)
         rows = clip_data(loss, geometry, loss.check_data(geometry, rows))
-        return float(np.mean(loss.value(geometry, self.server_.state.average, rows)))
+        return float(np.mean(loss.value(geometry, self.server_.estimate(), rows)))
 
     def _check_model(self, protocol):
         name = protocol.loss_spec["name"]
@@ -413,6 +438,8 @@ class Collecting:
             notices.warn_if_discarded(self.server_, stacklevel=4)
         self.server_ = server
         self._planned_by_fit = planned_by_fit
+        # What clipping did in an emulation, and the participants when fit() spoke of safeguards.
+        self._clipping = self._n_warned_of = None
         self.protocol_ = server.protocol
         self.n_features_in_ = self._width()
         self._refresh()
@@ -422,7 +449,7 @@ class Collecting:
         return self.protocol_.geometry.shape[0]
 
     @property
-    def estimate_(self):
+    def estimate_(self) -> np.ndarray:
         """The estimate, from the messages received so far."""
         check_is_fitted(self, "server_")
         return self._from_internal(self.server_.estimate())

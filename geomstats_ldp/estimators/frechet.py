@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import ArrayLike
+
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.location import LocationEstimator
+from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import FrechetLoss, PseudoHuberLoss
+from geomstats_ldp.mechanisms.streams import Seed
 
 _FRECHET_LOSSES = ("squared", "pseudo_huber")
 
@@ -58,21 +64,21 @@ class PrivateFrechetMean(LocationEstimator):
 
     def __init__(
         self,
-        space=None,
-        loss="squared",
-        scale=None,
-        data_radius=1.0,
-        epsilon=1.0,
-        delta=0.0,
-        mechanism="privunit",
+        space: Any = None,
+        loss: Any = "squared",
+        scale: float | None = None,
+        data_radius: float = 1.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "privunit",
         *,
-        initial_point=None,
-        region_radius=1.0,
-        n_participants=None,
-        n_rounds=None,
-        tuning=None,
-        verbose=False,
-        random_state=None,
+        initial_point: ArrayLike | None = None,
+        region_radius: float = 1.0,
+        n_participants: int | None = None,
+        n_rounds: int | None = None,
+        tuning: Tuning | None = None,
+        verbose: bool = False,
+        random_state: Seed = None,
     ):
         super().__init__(
             epsilon=epsilon,

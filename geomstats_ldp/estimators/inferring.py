@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import (
+    SmoothFunctional,
     WaldRegion,
     estimate_round_sandwich,
     estimate_sandwich,
     smooth_functional,
 )
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
 
@@ -20,7 +27,10 @@ from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
 class Inferring:
     """Mixin that turns the state of `server_` into inference."""
 
-    def confidence_region(self, level=0.95):
+    protocol_: Protocol
+    server_: Any
+
+    def confidence_region(self, level: float = 0.95) -> WaldRegion:
         """Wald confidence region of the parameter.
 
         Parameters
@@ -42,7 +52,7 @@ class Inferring:
         """
         return self._region(level)
 
-    def test(self, point):
+    def test(self, point: ArrayLike) -> float:
         """P-value of the Wald test that the parameter is `point`.
 
         Parameters
@@ -59,7 +69,7 @@ class Inferring:
         """
         return float(self._region().pvalue(point))
 
-    def functional(self, h, jacobian=None):
+    def functional(self, h: Callable, jacobian: ArrayLike | None = None) -> SmoothFunctional:
         """Estimate, covariance and intervals of a smooth function of the parameter.
 
         Parameters
@@ -98,9 +108,18 @@ class Inferring:
             self.protocol_.working_region,
             coordinates=self._coordinates(),
         )
-        notices.warn_if_cut(self.server_, stacklevel=4)
+        if self._n_warned_of != self.server_.n_participants:  # fit() said so
+            notices.warn_if_cut(self.server_, stacklevel=4)
         notices.warn_about_region(sandwich, region, stacklevel=4)
         return region
+
+    def _warn_if_clipped(self, stacklevel):
+        """Warn of the bias that clipping can cause, once there is a region to compare it with."""
+        try:
+            sandwich = self._sandwich()
+        except NotReadyError:
+            return
+        notices.warn_if_clipped(self._clipping, sandwich, loss_of(self.protocol_), stacklevel)
 
     def _coordinates(self):
         """Coordinates of the user, None where they are those of the protocol."""
@@ -113,26 +132,28 @@ class Inferring:
         return estimate_sandwich(self.server_.state, self.protocol_)
 
     @property
-    def covariance_(self):
+    def covariance_(self) -> np.ndarray:
         """Covariance of the estimate in frame coordinates, shape [dim, dim]; divided by n."""
         return self._sandwich().covariance
 
     @property
-    def hessian_(self):
+    def hessian_(self) -> np.ndarray:
         """Estimated Hessian of the population loss in frame coordinates, shape [dim, dim]."""
         return self._sandwich().hessian
 
     @property
-    def score_covariance_(self):
+    def score_covariance_(self) -> np.ndarray:
         """Estimated covariance of one released score, shape [dim, dim]."""
         return self._sandwich().score_covariance
 
     @property
-    def diagnostics_(self):
+    def diagnostics_(self) -> dict[str, Any]:
         """How the run went: counts, safeguards, and the regression once there is one."""
         check_is_fitted(self, "server_")
         rounds = self.protocol_.rounds is not None
         report = _round_report(self.server_) if rounds else _pair_report(self.server_)
+        if self._clipping is not None:
+            report["clipped_share"] = self._clipping.share
         try:
             sandwich = self._sandwich()
         except NotReadyError:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
-from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry import UserCoordinates, origin_of
 from geomstats_ldp.losses import check_registered
+from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.validation import finite_array
 
 
 class LocationEstimator(BasePrivateEstimator):
@@ -32,11 +37,8 @@ class LocationEstimator(BasePrivateEstimator):
     def _make_center(self, space):
         if self.initial_point is None:
             return origin_of(space)
-        point = np.array(self.initial_point, dtype=float)
-        shape = self._user_space(space.dim).shape
-        if point.shape != tuple(shape):
-            raise ProtocolError(f"initial_point must have shape {shape}; got {point.shape}")
-        return self._to_internal(point)
+        shape = tuple(self._user_space(space.dim).shape)
+        return self._to_internal(finite_array("initial_point", self.initial_point, shape))
 
     def _coordinates(self, width=None):
         return UserCoordinates(self._user_space(self.n_features_in_ if width is None else width))
@@ -53,7 +55,7 @@ class LocationEstimator(BasePrivateEstimator):
 
     # ---------------------------------------------------------------- scikit-learn
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The fitted point for every row: the best constant prediction under the loss.
 
         Parameters
@@ -68,7 +70,7 @@ class LocationEstimator(BasePrivateEstimator):
         rows = self._check_rows(X, reset=False)
         return np.broadcast_to(self.estimate_, (len(rows), *np.shape(self.estimate_))).copy()
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: Any = None) -> float:
         """Minus the mean loss of the clipped rows at the estimate.
 
         Parameters
@@ -129,19 +131,19 @@ class PrivateMEstimator(LocationEstimator):
 
     def __init__(
         self,
-        space,
-        loss,
-        epsilon=1.0,
-        delta=0.0,
-        mechanism="privunit",
+        space: Any,
+        loss: Any,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "privunit",
         *,
-        initial_point=None,
-        region_radius=1.0,
-        n_participants=None,
-        n_rounds=None,
-        tuning=None,
-        verbose=False,
-        random_state=None,
+        initial_point: ArrayLike | None = None,
+        region_radius: float = 1.0,
+        n_participants: int | None = None,
+        n_rounds: int | None = None,
+        tuning: Tuning | None = None,
+        verbose: bool = False,
+        random_state: Seed = None,
     ):
         super().__init__(
             epsilon=epsilon,

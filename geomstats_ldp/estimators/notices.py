@@ -5,7 +5,12 @@
 
 from __future__ import annotations
 
+import math
 import warnings
+from numbers import Real
+
+import numpy as np
+from scipy import special
 
 from geomstats_ldp.exceptions import (
     ClippingWarning,
@@ -15,14 +20,21 @@ from geomstats_ldp.exceptions import (
     SafeguardWarning,
     SeedWarning,
     UninformativeRegionWarning,
+    WeakPrivacyWarning,
 )
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD
 
 #: A safeguard that acts in this last part of a run has not become inactive.
 _LATE = 0.9
 
-#: Share of clipped rows from which on the target is a matter of the bounds.
-_MANY_CLIPPED = 0.25
+#: Bias by clipping that is as large as the uncertainty, relative to the largest semi-axis.
+_LARGE_BIAS = 0.5
+
+#: A region that is smaller than this next to the working region lies at its edge if it reaches it.
+_SMALL_REGION = 0.5
+
+#: A larger delta lets a mechanism release a noticeable share of the data as they are.
+_LARGEST_DELTA = 1e-3
 
 
 def warn_if_few(server, stacklevel):
@@ -41,14 +53,28 @@ def warn_if_few(server, stacklevel):
         )
 
 
-def warn_if_clipped(n_clipped, n_participants, loss, stacklevel):
-    """Many rows of an emulation were moved to the bounds of the loss."""
-    if n_clipped > _MANY_CLIPPED * n_participants:
+def warn_if_clipped(clipping, sandwich, loss, stacklevel):
+    """Rows of an emulation were moved to the bounds of the loss, and may have moved the target.
+
+    A mean change b of the score moves the target by about b over the Hessian.
+
+    Parameters
+    ----------
+    clipping : Clipping
+    sandwich : SandwichEstimate
+    loss : Loss
+    """
+    share, change = clipping.share, clipping.score_change
+    bias = change / float(np.linalg.eigvalsh(sandwich.hessian)[0])
+    quantile = special.chdtri(len(sandwich.covariance), 0.05)
+    axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
+    if bias > _LARGE_BIAS * axis:
         warnings.warn(
-            f"{n_clipped / n_participants:.0%} of the rows lie outside the public bounds of "
-            f"{loss} and were moved to them; the estimate and its region are about the moved "
-            "data. Wider bounds, another initial_point or public scaling would help. Only an "
-            "emulation can tell",
+            f"{share:.0%} of the rows lie outside the public bounds of {loss} and "
+            f"were moved to them, which may move the target by up to about {bias:.2g} while the "
+            f"largest semi-axis of its 95% region is {axis:.2g}; the estimate and its region are "
+            "about the moved data. Wider bounds, another initial_point or public scaling would "
+            "help. Only an emulation can tell",
             ClippingWarning,
             stacklevel=stacklevel,
         )
@@ -89,9 +115,16 @@ def warn_about_region(sandwich, region, stacklevel):
             stacklevel=stacklevel,
         )
     if not region.is_informative:
+        is_small = region.largest_radius < _SMALL_REGION * region.working_region.in_radius
+        advice = (
+            "lies at the edge of the working region: the target may lie outside it. Move "
+            "initial_point towards the estimate, or widen region_radius"
+            if is_small
+            else "reaches the edge of the working region, which says little about the parameter; "
+            "more participants or a larger epsilon would help"
+        )
         warnings.warn(
-            "the confidence region reaches the edge of the working region, which says little "
-            "about the parameter; more participants or a larger epsilon would help",
+            f"the confidence region {advice}",
             UninformativeRegionWarning,
             stacklevel=stacklevel,
         )
@@ -104,6 +137,17 @@ def warn_if_discarded(server, stacklevel):
             f"a collection that {server.n_received} participants have answered is dropped; their "
             "privacy is spent all the same. save_state() keeps a collection",
             DiscardWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_delta_is_large(delta, stacklevel):
+    """A probability of failure that is no privacy."""
+    if isinstance(delta, Real) and delta > _LARGEST_DELTA:
+        warnings.warn(
+            f"delta={delta!r} allows a mechanism that releases this share of the data as they are; "
+            f"it should be far below one over the number of people, and at most {_LARGEST_DELTA}",
+            WeakPrivacyWarning,
             stacklevel=stacklevel,
         )
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import PCALoss
+from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol.checks import check_preconditioner
+from geomstats_ldp.validation import finite_array
 
 
 @shared_docstring
@@ -33,7 +38,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     {privacy}
     initial_point : array-like, shape [n_features], optional
         Public first guess and centre of the working region; it also fixes the sign. It is scaled
-        to unit length. Default (1, ..., 1): a size direction.
+        to unit length. Default (1, ..., 1).
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought; together with
         the query radius it must stay under pi/2.
@@ -66,18 +71,18 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
 
     def __init__(
         self,
-        norm_bound=1.0,
-        epsilon=1.0,
-        delta=0.0,
-        mechanism="privunit",
+        norm_bound: float = 1.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "privunit",
         *,
-        initial_point=None,
-        region_radius=1.0,
-        n_participants=None,
-        n_rounds=None,
-        tuning=None,
-        verbose=False,
-        random_state=None,
+        initial_point: ArrayLike | None = None,
+        region_radius: float = 1.0,
+        n_participants: int | None = None,
+        n_rounds: int | None = None,
+        tuning: Tuning | None = None,
+        verbose: bool = False,
+        random_state: Seed = None,
     ):
         super().__init__(
             epsilon=epsilon,
@@ -120,18 +125,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     def _make_preconditioner(self, preconditioner, geometry):
         if preconditioner is None:
             return np.eye(geometry.dim)
-        matrix = np.array(preconditioner, dtype=float)
-        if matrix.shape != (geometry.dim + 1, geometry.dim + 1):
-            raise ProtocolError(
-                f"preconditioner must have shape {(geometry.dim + 1, geometry.dim + 1)}; "
-                f"got {matrix.shape}"
-            )
+        matrix = finite_array("preconditioner", preconditioner, (geometry.dim + 1,) * 2)
         return check_preconditioner(geometry.basis @ matrix @ geometry.basis.T, geometry.dim)
 
     # ---------------------------------------------------------------- scikit-learn
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Leading direction as a row, shape [1, n_features]."""
         check_is_fitted(self, "server_")
         return self.estimate_[None, :]
@@ -140,22 +140,36 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     def _n_features_out(self):
         return 1
 
-    def predict(self, X):
-        """Projection of each row on the leading direction, shape [n].
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Projection of each row on the leading direction.
 
         Parameters
         ----------
         X : array-like, shape [n, n_features]
             Rows are not clipped.
+
+        Returns
+        -------
+        projection : array, shape [n]
         """
         check_is_fitted(self, "server_")
         return validate_data(self, X, dtype=np.float64, reset=False) @ self.estimate_
 
-    def transform(self, X):
-        """Projection of each row on the leading direction, shape [n, 1]."""
+    def transform(self, X: ArrayLike) -> np.ndarray:
+        """Projection of each row on the leading direction, as a column.
+
+        Parameters
+        ----------
+        X : array-like, shape [n, n_features]
+            Rows are not clipped.
+
+        Returns
+        -------
+        projection : array, shape [n, 1]
+        """
         return self.predict(X)[:, None]
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: Any = None) -> float:
         """Minus the mean loss, half the mean square of the clipped rows' projections.
 
         Parameters

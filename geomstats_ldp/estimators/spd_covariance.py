@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
-from geomstats_ldp.losses.base import positive_number
+from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.protocol import Message, Transcript
+from geomstats_ldp.validation import check_positive
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 #: Share of Gaussian rows that the default initial point expects to be within the bound.
 _WITHIN_BOUND = 0.99
@@ -64,7 +74,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     -----
     The Hessian at the target is half the identity whatever the law of the data, if the target
     lies in the working region. By default this is used as the prior, with a standard deviation of
-    0.1 an entry; what ``tuning.inference`` states of the Hessian takes its place.
+    0.1 an entry; whatever ``tuning.inference`` says of the Hessian replaces this prior.
 
     Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
     them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what
@@ -90,18 +100,18 @@ class PrivateSPDCovariance(BasePrivateEstimator):
 
     def __init__(
         self,
-        norm_bound=1.0,
-        epsilon=1.0,
-        delta=0.0,
-        mechanism="privunit",
+        norm_bound: float = 1.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "privunit",
         *,
-        initial_point=None,
-        region_radius=1.5,
-        n_participants=None,
-        n_rounds=None,
-        tuning=None,
-        verbose=False,
-        random_state=None,
+        initial_point: ArrayLike | None = None,
+        region_radius: float = 1.5,
+        n_participants: int | None = None,
+        n_rounds: int | None = None,
+        tuning: Tuning | None = None,
+        verbose: bool = False,
+        random_state: Seed = None,
     ):
         super().__init__(
             epsilon=epsilon,
@@ -129,7 +139,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         if self.initial_point is not None:
             return np.array(self.initial_point, dtype=float)
         size = space.shape[0]
-        bound = positive_number("norm_bound", self.norm_bound)
+        bound = check_positive("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
     def _loss_names(self):
@@ -141,7 +151,9 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     # ---------------------------------------------------------------- messages
 
     @available_if(_expects_messages)
-    def partial_fit(self, messages, y=None):
+    def partial_fit(
+        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
+    ) -> Self:
         """Consume private messages; see the Notes for when there is such a method.
 
         Parameters
@@ -165,30 +177,34 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     # ---------------------------------------------------------------- scikit-learn
 
     @property
-    def covariance_matrix_(self):
+    def covariance_matrix_(self) -> np.ndarray:
         """The estimate, shape [n_features, n_features]."""
         check_is_fitted(self, "server_")
         return self.estimate_
 
     @property
-    def precision_(self):
+    def precision_(self) -> np.ndarray:
         """Inverse of the estimate, shape [n_features, n_features]."""
         inverse = np.linalg.inv(self.covariance_matrix_)
         return (inverse + inverse.T) / 2
 
-    def mahalanobis(self, X):
-        """Squared Mahalanobis distance of each row from the origin, shape [n].
+    def mahalanobis(self, X: ArrayLike) -> np.ndarray:
+        """Squared Mahalanobis distance of each row from the origin.
 
         Parameters
         ----------
         X : array-like, shape [n, n_features]
             Rows are not clipped.
+
+        Returns
+        -------
+        squared_distance : array, shape [n]
         """
         check_is_fitted(self, "server_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.einsum("ni,ij,nj->n", X, self.precision_, X)
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.einsum("ni,ij,nj->n", rows, self.precision_, rows)
 
-    def score(self, X, y=None):
+    def score(self, X: ArrayLike, y: Any = None) -> float:
         """Minus the mean loss: Gaussian log-likelihood of a clipped row, less m log(2 pi) / 2.
 
         Parameters

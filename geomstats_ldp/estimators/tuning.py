@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import GeodesicBall, LogBox, SpectralBand
+from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule
-from geomstats_ldp.protocol.checks import check_count
+from geomstats_ldp.validation import check_integer
 
 _KINDS = {
     "working_region": (GeodesicBall, LogBox, SpectralBand),
@@ -66,15 +68,15 @@ class Tuning(BaseEstimator):
     def __init__(
         self,
         *,
-        working_region=None,
-        preconditioner=None,
-        retraction=None,
-        pairs_per_round=1,
-        radius=None,
-        gain=None,
-        inference=None,
-        engine="auto",
-        keep_transcript=False,
+        working_region: WorkingRegion | None = None,
+        preconditioner: ArrayLike | None = None,
+        retraction: str | None = None,
+        pairs_per_round: int = 1,
+        radius: RadiusRule | None = None,
+        gain: GainRule | None = None,
+        inference: InferenceRule | None = None,
+        engine: str = "auto",
+        keep_transcript: bool = False,
     ):
         self.working_region = working_region
         self.preconditioner = preconditioner
@@ -98,7 +100,7 @@ def check_tuning(tuning):
     tuning = Tuning() if tuning is None else tuning
     if not isinstance(tuning, Tuning):
         raise ProtocolError(f"tuning must be a Tuning or None; got {tuning!r}")
-    check_count("pairs_per_round", tuning.pairs_per_round)
+    check_integer("pairs_per_round", tuning.pairs_per_round)
     for name, kinds in _KINDS.items():
         value = getattr(tuning, name)
         if value is not None and not isinstance(value, kinds):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.location import LocationEstimator
+from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import VonMisesFisherLoss
+from geomstats_ldp.mechanisms.streams import Seed
 
 
 @shared_docstring
@@ -37,7 +41,7 @@ class PrivateVMFLocation(LocationEstimator):
     Notes
     -----
     Rows are directions: the participant scales them to unit length. A zero row has no direction
-    and pulls nowhere.
+    and its score is zero.
 
     Examples
     --------
@@ -57,18 +61,18 @@ class PrivateVMFLocation(LocationEstimator):
 
     def __init__(
         self,
-        kappa=1.0,
-        epsilon=1.0,
-        delta=0.0,
-        mechanism="privunit",
+        kappa: float = 1.0,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        mechanism: str = "privunit",
         *,
-        initial_point=None,
-        region_radius=1.0,
-        n_participants=None,
-        n_rounds=None,
-        tuning=None,
-        verbose=False,
-        random_state=None,
+        initial_point: ArrayLike | None = None,
+        region_radius: float = 1.0,
+        n_participants: int | None = None,
+        n_rounds: int | None = None,
+        tuning: Tuning | None = None,
+        verbose: bool = False,
+        random_state: Seed = None,
     ):
         super().__init__(
             epsilon=epsilon,

@@ -6,14 +6,16 @@ other space is computed on as it is.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.poincare_ball import PoincareBall
 from geomstats.geometry.poincare_half_space import PoincareHalfSpace
+from numpy.typing import ArrayLike
 
-from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
-from geomstats_ldp.wording import as_floats, refuse_first
+from geomstats_ldp.validation import check_all, finite_array
 
 
 def internal_space(space):
@@ -64,7 +66,7 @@ def from_internal(space, points):
     return to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
 
 
-def to_ball(points):
+def to_ball(points: np.ndarray) -> np.ndarray:
     """Points of the Poincare ball, shape [..., dim], of points of the hyperboloid."""
     return points[..., 1:] / (1 + points[..., :1])
 
@@ -74,27 +76,21 @@ def _is_poincare(space):
 
 
 def _checked(space, points, size):
-    name = type(space).__name__
-    points = as_floats(f"points of {name}", points)
-    if points.ndim == 0 or points.shape[-1] != size:
-        raise ProtocolError(f"points of {name} must have shape [..., {size}]; got {points.shape}")
-    refuse_first(f"points of {name} must be finite", ~np.isfinite(points).all(axis=-1))
-    return points
+    return finite_array(f"points of {type(space).__name__}", points, (..., size))
 
 
 def _from_ball(points):
     # Near the boundary 1 - r^2 cancels: extended precision, where the platform has it, leaves
     # only the rounding of the given coordinates.
     margin = 1 - np.sum(points.astype(np.longdouble) ** 2, axis=-1, keepdims=True)
-    refuse_first("points of PoincareBall must lie inside the unit ball", margin[..., 0] <= 0)
+    check_all("points of PoincareBall must lie inside the unit ball", margin[..., 0] > 0)
     return on_sheet(2 * points / margin.astype(float))
 
 
 def _from_half_space(points):
     flat, height = points[..., :-1], points[..., -1:]
-    refuse_first(
-        "points of PoincareHalfSpace must have a positive last coordinate",
-        height[..., 0] <= 0,
+    check_all(
+        "points of PoincareHalfSpace must have a positive last coordinate", height[..., 0] > 0
     )
     last = (np.sum(flat**2, axis=-1, keepdims=True) + (height - 1) * (height + 1)) / (2 * height)
     return on_sheet(np.concatenate([flat / height, last], axis=-1))
@@ -109,7 +105,7 @@ def _to_half_space(points):
 
 
 class UserCoordinates:
-    """A space as the user speaks of it, and the conversions to what the package computes on.
+    """The space of the data, and conversions to and from that on which the package computes.
 
     Parameters
     ----------
@@ -120,14 +116,30 @@ class UserCoordinates:
     space, internal_space : geomstats manifold
     """
 
-    def __init__(self, space):
+    def __init__(self, space: Any):
         self.space = space
         self.internal_space = internal_space(space)
 
-    def to_internal(self, points):
-        """Convert points of the user; see `to_internal`."""
+    def to_internal(self, points: ArrayLike) -> np.ndarray:
+        """Convert points of `space` to points of `internal_space`.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            Of the Poincare models, shape [..., dim].
+
+        Returns
+        -------
+        points : array, shape [..., *point_shape]
+            Of the Poincare models, shape [..., dim + 1].
+
+        Raises
+        ------
+        ProtocolError
+            With the place of the first point that is not one of a Poincare model.
+        """
         return to_internal(self.space, points)
 
-    def from_internal(self, points):
-        """Convert points for the user; see `from_internal`."""
+    def from_internal(self, points: ArrayLike) -> np.ndarray:
+        """Convert points of `internal_space` back to points of `space`; see `to_internal`."""
         return from_internal(self.space, points)

@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from geomstats.geometry.hypersphere import Hypersphere
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 
 
-def sphere_of_width(width):
-    """Unit sphere of vectors with `width` coordinates; at least two make a direction."""
+def sphere_of_width(width: int) -> Any:
+    """Unit sphere of directions in R^width.
+
+    Parameters
+    ----------
+    width : int
+        Number of coordinates, at least two.
+
+    Returns
+    -------
+    space : Hypersphere
+
+    Raises
+    ------
+    ProtocolError
+        If the width is less.
+    """
     if width < 2:
         raise ProtocolError(f"n_features must be at least 2; got {width}")
     return Hypersphere(dim=width - 1)
 
 
-def unit_vector(direction, width, name="initial_point"):
+def unit_vector(direction: ArrayLike | None, width: int, name: str = "initial_point") -> np.ndarray:
     """Unit vector along a public direction, (1, ..., 1) by default.
 
     Parameters
@@ -24,6 +42,10 @@ def unit_vector(direction, width, name="initial_point"):
     width : int
     name : str
         What to call it in an error.
+
+    Returns
+    -------
+    vector : array, shape [width]
 
     Raises
     ------

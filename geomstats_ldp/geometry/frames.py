@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+
+if TYPE_CHECKING:
+    from geomstats_ldp.geometry.geometry import Geometry
 
 #: Projections shorter than this (relative) are already spanned by the vectors before them.
 _INDEPENDENT = 1e-6
 
 
-def orthonormal_basis(geometry, reference):
+def orthonormal_basis(geometry: Geometry, reference: np.ndarray) -> np.ndarray:
     """Orthonormal basis of the tangent space at a public reference point.
 
     The coordinate vectors of the ambient space are projected onto the tangent space and put
@@ -25,10 +30,15 @@ def orthonormal_basis(geometry, reference):
     Returns
     -------
     basis : array, shape [dim, *point_shape]
+
+    Raises
+    ------
+    ProtocolError
+        If rounding leaves fewer than `dim` independent directions.
     """
     size = int(np.prod(geometry.shape))
     candidates = np.eye(size).reshape(size, *geometry.shape)
-    basis = []
+    basis: list[np.ndarray] = []
     for candidate in candidates:
         vector = geometry.to_tangent(candidate, reference)
         before = float(geometry.norm(vector, reference))

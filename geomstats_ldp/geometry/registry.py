@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import check_choice
 
 #: Subclasses of `Geometry` by the name of the record; `geometry.spaces` fills it.
-GEOMETRIES = {}
+GEOMETRIES: dict[str, Any] = {}
 
 
 def geometry_class(space):
@@ -27,8 +32,16 @@ def geometry_class(space):
     )
 
 
-def origin_of(space):
+def origin_of(space: Any) -> np.ndarray:
     """Point of a space to start from when none is given.
+
+    Parameters
+    ----------
+    space : geomstats manifold
+
+    Returns
+    -------
+    point : array, shape [*point_shape]
 
     Raises
     ------
@@ -45,7 +58,5 @@ def space_to_spec(space):
 
 def space_from_spec(spec):
     """Build the geomstats space that `space_to_spec` recorded."""
-    name = spec.get("name")
-    if name not in GEOMETRIES:
-        raise ProtocolError(f"space must be one of {sorted(GEOMETRIES)}; got {name!r}")
+    name = check_choice("space", spec.get("name"), sorted(GEOMETRIES))
     return GEOMETRIES[name].from_spec(spec)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.inference.wald import check_level
+from geomstats_ldp.validation import finite_array
 
 #: Step of the numerical derivative relative to the spread of the estimate.
 _STEP = 1e-2
@@ -36,14 +40,22 @@ class SmoothFunctional:
     jacobian: np.ndarray
 
     @property
-    def standard_error(self):
+    def standard_error(self) -> np.ndarray:
         """Square roots of the variances, shape [r]."""
         return np.sqrt(np.diag(self.covariance))
 
-    def interval(self, level=0.95):
-        """Interval of each component at the given level, shape [r, 2].
+    def interval(self, level: float = 0.95) -> np.ndarray:
+        """Confidence interval of each component.
 
-        Each covers on its own; together they do not.
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.95
+            Coverage of each interval on its own, not of all together.
+
+        Returns
+        -------
+        interval : array, shape [r, 2]
+            Lower and upper ends.
 
         Raises
         ------
@@ -53,8 +65,16 @@ class SmoothFunctional:
         half = stats.norm.ppf((1 + check_level(level)) / 2) * self.standard_error
         return np.stack([self.estimate - half, self.estimate + half], axis=-1)
 
-    def statistic(self, value):
-        """Wald statistic of a value of h, shape [r]; needs a non-singular covariance.
+    def statistic(self, value: ArrayLike) -> float:
+        """Wald statistic of a value of h.
+
+        Parameters
+        ----------
+        value : array-like, shape [r]
+
+        Returns
+        -------
+        statistic : float
 
         Raises
         ------
@@ -72,16 +92,33 @@ class SmoothFunctional:
         gap = value - self.estimate
         return float(gap @ np.linalg.solve(self.covariance, gap))
 
-    def pvalue(self, value):
-        """P-value of the Wald test that h of the parameter is `value`."""
+    def pvalue(self, value: ArrayLike) -> float:
+        """P-value of the Wald test that h of the parameter is `value`; see `statistic`."""
         return float(stats.chi2.sf(self.statistic(value), len(self.estimate)))
 
-    def contains(self, value, level=0.95):
-        """Whether the Wald region at the given level contains `value`."""
+    def contains(self, value: ArrayLike, level: float = 0.95) -> bool:
+        """Whether the Wald region contains a value of h.
+
+        Parameters
+        ----------
+        value : array-like, shape [r]
+        level : float in (0, 1), default=0.95
+
+        Returns
+        -------
+        inside : bool
+        """
         return self.statistic(value) <= stats.chi2.ppf(check_level(level), len(self.estimate))
 
 
-def smooth_functional(h, geometry, center, covariance, coordinates=None, jacobian=None):
+def smooth_functional(
+    h: Callable,
+    geometry: Geometry,
+    center: np.ndarray,
+    covariance: np.ndarray,
+    coordinates: UserCoordinates | None = None,
+    jacobian: ArrayLike | None = None,
+) -> SmoothFunctional:
     """Delta method for h at the estimate.
 
     Parameters
@@ -128,7 +165,5 @@ def smooth_functional(h, geometry, center, covariance, coordinates=None, jacobia
             for step, axis in zip(steps, np.eye(dim))
         ]
         jacobian = np.stack(columns, axis=-1)
-    jacobian = np.array(jacobian, dtype=float)
-    if jacobian.shape != (len(estimate), dim):
-        raise ValueError(f"jacobian must have shape {(len(estimate), dim)}; got {jacobian.shape}")
+    jacobian = finite_array("jacobian", jacobian, (len(estimate), dim))
     return SmoothFunctional(estimate, jacobian @ covariance @ jacobian.T, jacobian)

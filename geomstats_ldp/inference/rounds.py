@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
+from geomstats_ldp.score_regression import ScoreFit
 from geomstats_ldp.score_regression.shrinkage import guard_strength
 
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
 
-def estimate_round_sandwich(fit, protocol):
+
+def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> SandwichEstimate:
     r"""Sandwich covariance of the estimate by score regression.
 
     With u the mean query point less the estimate, l the gradient that the hedged step leaves, I the

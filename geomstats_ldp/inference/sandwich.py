@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import solve_continuous_lyapunov
+from scipy.linalg import eigvalsh, solve_continuous_lyapunov
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.schedules import gain
@@ -23,8 +24,11 @@ from geomstats_ldp.score_regression.shrinkage import (
     shrink_deviatoric,
     spherical_part,
 )
-from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS
+from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
 from geomstats_ldp.server.regression import window
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +74,8 @@ class SandwichEstimate:
     hessian_floor, hessian_bound : float
         Bounds between which the eigenvalues of the Hessian were put.
     hessian_floor_active, hessian_bound_active : bool
-        Whether the vanishing floor or L_H moved an eigenvalue; to be put into a range that the
-        loss knows does not count.
+        Whether the vanishing floor or L_H changed an eigenvalue. A change by
+        ``InferenceRule.hessian_range``, which is known to hold at the target, is not counted.
     guard : float
         Factor by which the finite-sample guard enlarged the covariance.
     """
@@ -222,23 +226,31 @@ def steady_guard_strength(dim):
 
 
 def horizon_variance(sandwich, hessian, schedule, n_participants):
-    r"""Variance that the gains leave in the average at a finite horizon.
+    r"""Variance that the gains add to the average at a finite horizon.
 
     In the linear recursion with drift A = PH the score of participant t enters the average with
     weight :math:`H^{-1} + (\dot{1/\gamma})_t A^{-1} H^{-1}`, less a last stretch of about
     :math:`1 / (\gamma_n \lambda)` participants that have not acted fully yet. Summed up, the two
-    add :math:`Y / (n \gamma_n)` to the sandwich :math:`\Xi`, with
+    add to the sandwich :math:`\Xi`
 
-    .. math:: A Y + Y A^T = \Xi,
+    .. math:: \frac{Y}{n \gamma_n} - \frac{A^{-1} \Xi + \Xi A^{-T}}{n \gamma_0},\qquad
+        A Y + Y A^T = \Xi,
 
-    up to a negative term that vanishes without gain offset. It is of order n^(a - 1).
+    of order n^(a - 1). The second part comes from the offset of the gain and vanishes without one.
+    It is an expansion in :math:`1 / (n \gamma_0 \lambda)`, and halves the variance at most.
     """
     drift = schedule.preconditioner @ hessian
-    per_participant = gain(schedule, 1, n_participants)
-    return solve_continuous_lyapunov(drift, sandwich) / (n_participants * per_participant)
+    last = n_participants * gain(schedule, 1, n_participants)
+    added = solve_continuous_lyapunov(drift, sandwich) / last
+    if schedule.gain_offset == 0:
+        return added
+    inner = np.linalg.solve(drift, sandwich)
+    start = (inner + inner.T) / (n_participants * gain(schedule, 1, 0))
+    share = float(np.max(eigvalsh(start, (sandwich + added + (sandwich + added).T) / 2)))
+    return added - start * min(1.0, 0.5 / share)
 
 
-def estimate_sandwich(state, protocol):
+def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     """Sandwich covariance of the running average, from a state alone.
 
     Parameters

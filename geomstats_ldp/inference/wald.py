@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import Geometry
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.geometry import Geometry, UserCoordinates
+from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.validation import check_real, check_shape, real_array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Boundary points used to see whether a region stays inside the working region.
 _N_PROBES = 512
 
 
 def check_level(level):
-    """Return a nominal coverage as a float, or raise ProtocolError unless it is in (0, 1)."""
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise ProtocolError(f"level must be a number in (0, 1); got {level!r}")
-    return float(level)
+    """Return a nominal coverage in (0, 1) as a float, or raise as `check_real`."""
+    return check_real("level", level, "in (0, 1)", lambda number: 0 < number < 1)
 
 
 class WaldRegion:
@@ -54,6 +57,8 @@ class WaldRegion:
     angular_radii : array, shape [dim]
         Geodesic distance from the centre to the end of each semi-axis, through the retraction in
         use; radians on the sphere.
+    largest_radius : float
+        The largest of them.
     is_informative : bool
         False when the ellipsoid reaches the edge of the working region.
 
@@ -66,11 +71,11 @@ class WaldRegion:
     def __init__(
         self,
         geometry: Geometry,
-        center,
-        covariance,
-        level,
-        working_region,
-        coordinates=None,
+        center: np.ndarray,
+        covariance: np.ndarray,
+        level: float,
+        working_region: WorkingRegion,
+        coordinates: UserCoordinates | None = None,
     ):
         level = check_level(level)
         self.geometry = geometry
@@ -94,13 +99,13 @@ class WaldRegion:
     # ---------------------------------------------------------------- coordinates
 
     @property
-    def internal(self):
+    def internal(self) -> WaldRegion:
         """The same region, with points in the coordinates that the package computes on."""
         return WaldRegion(
             self.geometry, self._inner_center, self.covariance, self.level, self.working_region
         )
 
-    def to_internal(self, points):
+    def to_internal(self, points: ArrayLike) -> np.ndarray:
         """Points in the coordinates that the package computes on, checked.
 
         Parameters
@@ -108,23 +113,33 @@ class WaldRegion:
         points : array-like, shape [..., *point_shape]
             In the coordinates of the user.
 
+        Returns
+        -------
+        points : array, shape [..., *point_shape]
+
         Raises
         ------
         ProtocolError
             If the shape is wrong, or naming a point that is not finite or not on the manifold.
         """
-        points = np.asarray(points, dtype=float)
-        shape = np.shape(self.center)
-        if points.ndim < len(shape) or points.shape[points.ndim - len(shape) :] != shape:
-            raise ProtocolError(
-                f"points must have shape [{shape_text('...', *shape)}]; got {points.shape}"
-            )
+        points = real_array("points", points)
+        check_shape("points", points, (..., *np.shape(self.center)))
         if self._outer is not None:
             points = self._outer.to_internal(points)
         return self.geometry.check_points(points)
 
-    def coordinates(self, points):
-        """Frame coordinates V(x) of points, shape [..., dim]; NaN out of the retraction's range.
+    def coordinates(self, points: ArrayLike) -> np.ndarray:
+        """Frame coordinates V(x) of points.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            In the coordinates of the user.
+
+        Returns
+        -------
+        coords : array, shape [..., dim]
+            NaN where the inverse retraction is not defined.
 
         Raises
         ------
@@ -141,14 +156,19 @@ class WaldRegion:
         coords = self.geometry.coordinates(tangent_vec, self._inner_center)
         return coords.reshape(*points.shape[: points.ndim - len(shape)], self.dim)
 
-    def points_at(self, coords):
-        """Points with the given frame coordinates, shape [..., *point_shape].
+    def points_at(self, coords: ArrayLike) -> np.ndarray:
+        """Points with the given frame coordinates.
 
         The inverse of `coordinates` within the range of the retraction.
 
         Parameters
         ----------
         coords : array-like, shape [..., dim]
+
+        Returns
+        -------
+        points : array, shape [..., *point_shape]
+            In the coordinates of the user.
 
         Raises
         ------
@@ -169,8 +189,19 @@ class WaldRegion:
 
     # ---------------------------------------------------------------- statistic
 
-    def statistic(self, points):
-        """Wald statistic of points, shape [...]; infinite out of the retraction's range."""
+    def statistic(self, points: ArrayLike) -> np.ndarray:
+        """Wald statistic of the hypothesis that the parameter is a given point.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            In the coordinates of the user.
+
+        Returns
+        -------
+        statistic : array, shape [...]
+            Infinite where the inverse retraction is not defined.
+        """
         return self._statistic(self.to_internal(points))
 
     def _statistic(self, points):
@@ -179,12 +210,33 @@ class WaldRegion:
         statistic = np.sum(whitened**2, axis=-1)
         return np.where(np.isnan(statistic), np.inf, statistic)[()]
 
-    def pvalue(self, points):
-        """Probability under chi^2_d of a statistic at least as large, shape [...]."""
+    def pvalue(self, points: ArrayLike) -> np.ndarray:
+        """P-value of the Wald test that the parameter is a given point.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            In the coordinates of the user.
+
+        Returns
+        -------
+        pvalue : array, shape [...]
+            Probability under chi^2_d of a statistic at least as large.
+        """
         return stats.chi2.sf(self.statistic(points), self.dim)
 
-    def contains(self, points):
-        """Whether points, shape [..., *point_shape], lie in the region."""
+    def contains(self, points: ArrayLike) -> np.ndarray:
+        """Whether points lie in the region.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            In the coordinates of the user.
+
+        Returns
+        -------
+        inside : array of bool, shape [...]
+        """
         points = self.to_internal(points)
         inside = self._statistic(points) <= self.threshold
         return inside & self.working_region.contains(self.geometry, points)
@@ -192,12 +244,17 @@ class WaldRegion:
     # ---------------------------------------------------------------- size and shape
 
     @property
-    def angular_radii(self):
+    def angular_radii(self) -> np.ndarray:
         """Geodesic distance to the end of each semi-axis, shape [dim]."""
         return self.geometry.retracted_distance(self.semi_axis_lengths)
 
     @property
-    def is_informative(self):
+    def largest_radius(self) -> float:
+        """Geodesic distance from the centre to the farthest point of the region."""
+        return float(self.angular_radii[0])
+
+    @property
+    def is_informative(self) -> bool:
         """Whether the whole ellipsoid stays inside the working region."""
         reach = self.angular_radii[0]
         if reach <= self.working_region.depth(self.geometry, self._inner_center):
@@ -209,7 +266,7 @@ class WaldRegion:
         coords = np.concatenate([ends, self._boundary_coordinates(_N_PROBES)])
         return bool(np.all(self.working_region.contains(self.geometry, self._retract(coords))))
 
-    def boundary(self, n_points=100):
+    def boundary(self, n_points: int = 100) -> np.ndarray:
         """Points of the boundary ellipsoid, before the restriction to the working region.
 
         Parameters
@@ -233,7 +290,7 @@ class WaldRegion:
         directions = _unit_directions(self.dim, n_points)
         return math.sqrt(self.threshold) * directions @ self._root.T
 
-    def marginal_intervals(self):
+    def marginal_intervals(self) -> np.ndarray:
         """Intervals of the single frame coordinates at the nominal level, shape [dim, 2].
 
         Each covers on its own; together they do not. The estimate has coordinates zero.
@@ -247,7 +304,7 @@ class WaldRegion:
 
     # ---------------------------------------------------------------- display
 
-    def plot(self, ax=None, view="tangent", **kwargs):
+    def plot(self, ax: Axes | None = None, view: str = "tangent", **kwargs: Any) -> Axes:
         """Draw the region, as `boundary` has it: before the restriction to the working region.
 
         Parameters
@@ -277,7 +334,7 @@ class WaldRegion:
         note = "" if self.is_informative else ", uninformative: reaches the working region's edge"
         return (
             f"WaldRegion(level={self.level}, dim={self.dim}, "
-            f"largest_radius={self.angular_radii[0]:.4g}{note})"
+            f"largest_radius={self.largest_radius:.4g}{note})"
         )
 
 

@@ -1,5 +1,10 @@
 """Losses: the only functions that ever see a datum."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_coords, score_into
 from geomstats_ldp.losses.frechet import FrechetLoss
@@ -9,6 +14,11 @@ from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
 from geomstats_ldp.registry import Registry, add_class, place_of
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
+
+_LossClass = TypeVar("_LossClass", bound=type[Loss])
 
 _OWN = (
     VonMisesFisherLoss,
@@ -23,7 +33,7 @@ _OWN = (
 LOSSES = Registry("loss", place_of, {cls.name: cls for cls in _OWN})
 
 
-def register_loss(cls):
+def register_loss(cls: _LossClass) -> _LossClass:
     """Make a loss known by its ``name``, so that protocols that use it can be rebuilt.
 
     A record of a protocol holds the name and the public parameters, never code. Every process
@@ -48,8 +58,16 @@ def register_loss(cls):
     return add_class(LOSSES, cls, Loss)
 
 
-def check_registered(loss):
+def check_registered(loss: object) -> Loss:
     """Return a loss that can be rebuilt from its record.
+
+    Parameters
+    ----------
+    loss : object
+
+    Returns
+    -------
+    loss : Loss
 
     Raises
     ------
@@ -66,8 +84,17 @@ def check_registered(loss):
     return loss
 
 
-def loss_from_spec(spec):
+def loss_from_spec(spec: Mapping[str, Any]) -> Loss:
     """Rebuild a loss from its plain record.
+
+    Parameters
+    ----------
+    spec : dict
+        As `Loss.to_spec` makes it.
+
+    Returns
+    -------
+    loss : Loss
 
     Raises
     ------
@@ -78,7 +105,7 @@ def loss_from_spec(spec):
     return LOSSES.find(parameters.pop("name", None))(**parameters)
 
 
-def loss_of(protocol):
+def loss_of(protocol: Protocol) -> Loss:
     """Loss of a protocol, built from its record once and kept with the protocol.
 
     Only what sees data calls this: a server has no use for a loss.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.twins import compile_by_default, operation
-from geomstats_ldp.wording import as_floats, place_text, shape_text
+from geomstats_ldp.validation import finite_array
 
 
 class TargetHessian(NamedTuple):
@@ -24,8 +27,9 @@ class TargetHessian(NamedTuple):
     is_isotropic : bool
         Whether it is a multiple of the identity.
     nearby_sd : float
-        Standard deviation of an entry at the iterates, which wander about the target, where this
-        matters: the region then goes by what the iterates see.
+        Standard deviation of an entry between the target and the iterates about it, for a loss
+        whose Hessian varies quickly. If positive, inference estimates the Hessian at the iterates,
+        with the one at the target as its prior.
     """
 
     low: float
@@ -53,64 +57,218 @@ class Loss(ABC):
     moment: ClassVar[str | None] = None
 
     @abstractmethod
-    def check_space(self, geometry):
-        """Raise ProtocolError unless the loss is defined on this `Geometry`."""
+    def check_space(self, geometry: Geometry) -> None:
+        """Refuse a space on which the loss is not defined.
+
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Raises
+        ------
+        ProtocolError
+            If the loss is not defined there.
+        """
 
     @abstractmethod
-    def data_shape(self, geometry):
-        """Shape of one datum."""
+    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
+        """Shape of one datum.
 
-    def check_data(self, geometry, data):
-        """Return data as a float array, or raise ValueError naming what is wrong with it."""
-        return finite_array(data, self.data_shape(geometry), "datum")
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Returns
+        -------
+        shape : tuple of int
+        """
+
+    def check_data(self, geometry: Geometry, data: ArrayLike) -> np.ndarray:
+        """Refuse data that the loss cannot take.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        data : array-like, shape [..., *data_shape]
+
+        Returns
+        -------
+        data : array, shape [..., *data_shape]
+            As floats.
+
+        Raises
+        ------
+        ValueError
+            If the shape is another, or an entry is not finite.
+        """
+        return finite_array("datum", data, (..., *self.data_shape(geometry)), ValueError)
 
     @abstractmethod
-    def clip(self, geometry, data):
-        """Bring data, shape [..., *data_shape], inside the public bounds."""
+    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
+        """Bring data inside the public bounds.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        data : array, shape [..., *data_shape]
+            Any data that `check_data` accepts.
+
+        Returns
+        -------
+        clipped : array, shape [..., *data_shape]
+        """
+
+    def clipping_change(
+        self, geometry: Geometry, center: np.ndarray, data: np.ndarray, clipped: np.ndarray
+    ) -> float:
+        """Sum of the changes of the scores of data that clipping makes, in norm.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        center : array, shape [*point_shape]
+            Point at which the scores are taken.
+        data, clipped : array, shape [n, *data_shape]
+            Before and after `clip`.
+
+        Returns
+        -------
+        change : float
+            Infinite where the score of data outside the bounds cannot be computed.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                scores = [self.score(geometry, center, rows) for rows in (data, clipped)]
+                change = float(np.sum(geometry.norm(scores[0] - scores[1], center)))
+        except ValueError:
+            return math.inf
+        return change if math.isfinite(change) else math.inf
 
     @abstractmethod
-    def value(self, geometry, point, data):
-        """Loss of each clipped datum at `point`, shape [...]."""
+    def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """Loss of each datum at a point.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        point : array, shape [*point_shape]
+        data : array, shape [..., *data_shape]
+            Clipped data.
+
+        Returns
+        -------
+        value : array, shape [...]
+        """
 
     @abstractmethod
-    def score(self, geometry, point, data):
-        """Riemannian gradient at `point` for each clipped datum, shape [..., *point_shape]."""
+    def score(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """Riemannian gradient of the loss of each datum at a point.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        point : array, shape [*point_shape]
+        data : array, shape [..., *data_shape]
+            Clipped data.
+
+        Returns
+        -------
+        score : array, shape [..., *point_shape]
+            Tangent vectors at `point`.
+        """
 
     @abstractmethod
-    def score_bound(self, geometry, query_region):
-        """Public bound G on the norm of the score for queries in the region."""
+    def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
+        """Bound on the norm of the score, on which the privacy guarantee rests.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        query_region : GeodesicBall, LogBox or SpectralBand
+            Where the queries lie.
+
+        Returns
+        -------
+        bound : float
+            At least the norm of the score, G of the paper, at any query of the region for any
+            clipped datum.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such bound on the region.
+        """
 
     @abstractmethod
-    def hessian_bound(self, geometry, query_region):
-        """Public upper bound L_H on the eigenvalues of the population Hessian there."""
+    def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
+        """Bound on the eigenvalues of the population Hessian.
 
-    def target_hessian(self, geometry, region):
-        """`TargetHessian` if more than L_H is known whatever the data, else None.
+        Parameters
+        ----------
+        geometry : Geometry
+        query_region : GeodesicBall, LogBox or SpectralBand
+            Where the queries lie.
+
+        Returns
+        -------
+        bound : float
+            At least every eigenvalue, L_H of the paper, at any query of the region.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such bound on the region.
+        """
+
+    def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
+        """What is publicly known of the Hessian at the target beyond `hessian_bound`.
 
         The target is the minimiser of the population loss over the working region. Such public
         knowledge steadies confidence regions: ``InferenceRule.hessian_range``, or
         ``prior_hessian`` if a `nearby_sd` is stated.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        region : GeodesicBall, LogBox or SpectralBand
+            The working region.
+
+        Returns
+        -------
+        known : TargetHessian or None
+            None, the default, if nothing more is known whatever the data.
         """
         return None
 
-    def typical_hessian(self, geometry, region):
-        """Size of the eigenvalues to expect of the population Hessian, if better known than L_H.
+    def typical_hessian(self, geometry: Geometry, region: WorkingRegion) -> float | None:
+        """Size of the eigenvalues to expect of the population Hessian.
 
-        It sets the default gain and radius only. Default the lower bound of `target_hessian`.
+        It sets the default gain and radius only.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        region : GeodesicBall, LogBox or SpectralBand
+            The working region.
+
+        Returns
+        -------
+        size : float or None
+            By default the lower bound of `target_hessian`; None takes `hessian_bound`.
         """
         known = self.target_hessian(geometry, region)
         return known.low if known is not None and known.low > 0 else None
 
     @property
-    def bending_length(self):
-        """Distance over which the score bends of its own accord; infinite if it does not."""
+    def bending_length(self) -> float:
+        """Distance over which a nonlinear score changes its slope; infinite for other scores."""
         return math.inf
 
     @abstractmethod
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record from which `loss_from_spec` rebuilds the loss."""
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Record that selects the compiled score, or None if the loss has none."""
         return None
 
@@ -127,8 +285,21 @@ class Loss(ABC):
 
 
 @operation
-def score_into(loss, geometry, point, datum, out):
-    """Write the score of one clipped datum at `point`; compiled for losses that have a twin."""
+def score_into(
+    loss: Any, geometry: Geometry, point: np.ndarray, datum: np.ndarray, out: np.ndarray
+) -> None:
+    """Write the score of one datum; compiled for losses that have a twin.
+
+    Parameters
+    ----------
+    loss : Loss or its twin
+    geometry : Geometry or its twin
+    point : array, shape [*point_shape]
+    datum : array, shape [*data_shape]
+        Clipped datum.
+    out : array, shape [*point_shape]
+        Receives the score.
+    """
     out[...] = loss.score(geometry, point, datum)
 
 
@@ -139,35 +310,29 @@ def _score_coords(loss, geometry, point, datum, vector, out):
 
 
 @operation
-def score_coords(loss, geometry, point, datum, vector, out):
-    """Write the score in frame coordinates at `point`; `vector`, a tangent vector, is scratch."""
+def score_coords(
+    loss: Any,
+    geometry: Geometry,
+    point: np.ndarray,
+    datum: np.ndarray,
+    vector: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write the score of one datum in coordinates of the public frame.
+
+    Parameters
+    ----------
+    loss : Loss or its twin
+    geometry : Geometry or its twin
+    point : array, shape [*point_shape]
+    datum : array, shape [*data_shape]
+        Clipped datum.
+    vector : array, shape [*point_shape]
+        Scratch.
+    out : array, shape [dim]
+        Receives the coordinates.
+    """
     _score_coords(loss, geometry, point, datum, vector, out)
 
 
 compile_by_default(score_coords, _score_coords)
-
-
-def finite_array(data, shape, name):
-    """Float array of shape [..., *shape] with finite entries.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, what was expected and what came.
-    """
-    data = as_floats(name, data)
-    if data.ndim < len(shape) or data.shape[data.ndim - len(shape) :] != tuple(shape):
-        raise ValueError(f"{name} must have shape [{shape_text('...', *shape)}]; got {data.shape}")
-    is_finite = np.isfinite(data)
-    if not is_finite.all():
-        place = place_text(~is_finite.all(axis=tuple(range(-len(shape), 0))))
-        raise ValueError(f"{name} must be finite; it contains NaN or inf{place}")
-    return data
-
-
-def positive_number(name, value):
-    """Return a public bound as a float, or raise ValueError naming it."""
-    value = float(value)
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be positive and finite; got {value}")
-    return value

@@ -9,7 +9,9 @@ from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
-from geomstats_ldp.losses.base import score_coords, score_into
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.losses.base import TargetHessian, score_coords, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.twins import compile_for_twin
 
@@ -41,32 +43,32 @@ class FrechetLoss(RadialLoss):
 
     name = "frechet"
 
-    def psi(self, t):
+    def psi(self, t: np.ndarray) -> np.ndarray:
         """The identity."""
         return t
 
-    def psi_prime(self, t):
+    def psi_prime(self, t: np.ndarray) -> np.ndarray:
         """One."""
         return np.ones(np.shape(t))
 
-    def psi_second(self, t):
+    def psi_second(self, t: np.ndarray) -> np.ndarray:
         """Zero."""
         return np.zeros(np.shape(t))
 
-    def score(self, geometry, point, data):
+    def score(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Riemannian gradient, shape [..., *point_shape]; see `Loss.score`."""
         return -geometry.log(data, point)
 
-    def hessian_bound(self, geometry, query_region):
+    def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Largest Hessian at distance D, by comparison with constant curvature."""
         largest = self.largest_distance(geometry, query_region)
         return float(hessian_comparison(geometry, largest))
 
-    def target_hessian(self, geometry, region):
+    def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
         """Bounds by comparison with constant curvature; the identity on flat spaces."""
         return mean_hessian(geometry, *self.largest_spread(geometry, region))
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Select the compiled score."""
         return FrechetTwin(self.data_radius)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, positive_number, score_into
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.losses.base import Loss, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class PCATwin(NamedTuple):
@@ -34,44 +37,44 @@ class PCALoss(Loss):
     name = "pca"
     moment = "second"
 
-    def __init__(self, *, norm_bound):
-        self.norm_bound = positive_number("norm_bound", norm_bound)
+    def __init__(self, *, norm_bound: float):
+        self.norm_bound = check_positive("norm_bound", norm_bound)
 
-    def check_space(self, geometry):
+    def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""
         if geometry.name != "Hypersphere":
             raise ProtocolError(f"loss 'pca' needs a Hypersphere; got {geometry.name}")
 
-    def data_shape(self, geometry):
+    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Vectors of the ambient space."""
         return geometry.shape
 
-    def clip(self, geometry, data):
+    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
         """Scale rows longer than `norm_bound` back to it."""
         return clip_to_norm(data, self.norm_bound)
 
-    def value(self, geometry, point, data):
+    def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum, shape [...]; see `Loss.value`."""
         return -0.5 * np.sum(data * point, axis=-1) ** 2
 
-    def score(self, geometry, point, data):
+    def score(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Riemannian gradient, shape [..., dim + 1]; see `Loss.score`."""
         along = np.sum(data * point, axis=-1, keepdims=True)
         return -along * (data - along * point)
 
-    def score_bound(self, geometry, query_region):
+    def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """B^2 / 2, on the whole sphere."""
         return 0.5 * self.norm_bound**2
 
-    def hessian_bound(self, geometry, query_region):
+    def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """B^2: an eigengap cannot exceed the trace of the clipped second moment."""
         return self.norm_bound**2
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return {"name": self.name, "norm_bound": self.norm_bound}
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Select the compiled score."""
         return PCATwin(self.norm_bound)
 

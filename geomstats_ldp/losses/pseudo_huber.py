@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
-from geomstats_ldp.losses.base import positive_number, score_coords, score_into
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.losses.base import score_coords, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class PseudoHuberTwin(NamedTuple):
@@ -52,39 +56,39 @@ class PseudoHuberLoss(RadialLoss):
 
     name = "pseudo_huber"
 
-    def __init__(self, *, center, data_radius, scale):
+    def __init__(self, *, center: ArrayLike, data_radius: float, scale: float):
         super().__init__(center=center, data_radius=data_radius)
-        self.scale = positive_number("scale", scale)
+        self.scale = check_positive("scale", scale)
 
-    def psi(self, t):
+    def psi(self, t: np.ndarray) -> np.ndarray:
         """Return rho^2 {(1 + 2t / rho^2)^(1/2) - 1}, in a form that does not cancel near zero."""
         return 2 * t / (1 + np.sqrt(1 + 2 * t / self.scale**2))
 
-    def psi_prime(self, t):
+    def psi_prime(self, t: np.ndarray) -> np.ndarray:
         """Return (1 + 2t / rho^2)^(-1/2)."""
         return (1 + 2 * t / self.scale**2) ** -0.5
 
-    def psi_second(self, t):
+    def psi_second(self, t: np.ndarray) -> np.ndarray:
         """Return -(1 + 2t / rho^2)^(-3/2) / rho^2."""
         return -((1 + 2 * t / self.scale**2) ** -1.5) / self.scale**2
 
-    def score_bound(self, geometry, query_region):
+    def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Return D (1 + D^2 / rho^2)^(-1/2), which is less than rho."""
         largest = self.largest_distance(geometry, query_region)
         return float(largest / math.hypot(1.0, largest / self.scale))
 
-    def hessian_bound(self, geometry, query_region):
-        """Bound of the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
+    def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
+        """Bound for the squared distance at D, or sqrt(1 + (omega rho)^2) if that is less."""
         largest = self.largest_distance(geometry, query_region)
         squared = float(hessian_comparison(geometry, largest))
         lowest = min(geometry.curvature[0], 0.0)
         return min(squared, math.hypot(1.0, math.sqrt(-lowest) * self.scale))
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return super().to_spec() | {"scale": self.scale}
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Select the compiled score."""
         return PseudoHuberTwin(self.scale)
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import LDPWarning, ProtocolError
-from geomstats_ldp.geometry.geometry import CUT_MARGIN
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number
+from geomstats_ldp.geometry.geometry import CUT_MARGIN, Geometry
+from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.losses.base import Loss, TargetHessian
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_positive, finite_array
 
 #: Relative distance off the manifold that is taken for rounding of the data.
 _ON_MANIFOLD = 1e-6
@@ -55,29 +59,37 @@ class RadialLoss(Loss):
     logarithm is not defined and the bounds raise.
     """
 
-    def __init__(self, *, center, data_radius):
-        self.center = np.array(center, dtype=float)
-        if not np.isfinite(self.center).all():
-            raise ProtocolError(f"center must be finite; got {self.center}")
+    def __init__(self, *, center: ArrayLike, data_radius: float):
+        self.center = np.array(finite_array("center", center, (...,)))
         self.center.setflags(write=False)
-        self.data_radius = positive_number("data_radius", data_radius)
+        self.data_radius = check_positive("data_radius", data_radius)
 
     @abstractmethod
-    def psi(self, t):
-        """Transform of half the squared distance, shape [...]."""
+    def psi(self, t: np.ndarray) -> np.ndarray:
+        """Transform of half the squared distance.
+
+        Parameters
+        ----------
+        t : array, shape [...]
+            Half the squared distance.
+
+        Returns
+        -------
+        value : array, shape [...]
+        """
 
     @abstractmethod
-    def psi_prime(self, t):
-        """First derivative of `psi`, shape [...]."""
+    def psi_prime(self, t: np.ndarray) -> np.ndarray:
+        """First derivative; see `psi`."""
 
     @abstractmethod
-    def psi_second(self, t):
-        """Second derivative of `psi`, shape [...]."""
+    def psi_second(self, t: np.ndarray) -> np.ndarray:
+        """Second derivative; see `psi`."""
 
     # ---------------------------------------------------------------- space and data
 
-    def check_space(self, geometry):
-        """Any space that holds `center`; warns where the mean need not be unique.
+    def check_space(self, geometry: Geometry) -> None:
+        """Accept any space that holds `center`, and warn where the mean need not be unique.
 
         Raises
         ------
@@ -98,16 +110,16 @@ class RadialLoss(Loss):
                 stacklevel=2,
             )
 
-    def data_shape(self, geometry):
+    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Points of the space."""
         return geometry.shape
 
-    def check_data(self, geometry, data):
-        """Return points of the space as a float array; ValueError unless they lie on it."""
+    def check_data(self, geometry: Geometry, data: ArrayLike) -> np.ndarray:
+        """Refuse data that are not points of the space; see `Loss.check_data`."""
         data = super().check_data(geometry, data)
         return geometry.check_points(data, "datum", rtol=_ON_MANIFOLD)
 
-    def clip(self, geometry, data):
+    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
         """Metric projection onto the ball of data.
 
         A datum at the cut locus of the centre, where every direction is as good, is moved along
@@ -125,6 +137,19 @@ class RadialLoss(Loss):
         is_outside = length > self.data_radius / unit
         scale = np.where(is_outside, self.data_radius / np.where(is_outside, length, 1.0), 0.0)
         return np.where(is_outside, geometry.exp(direction * scale, self.center), data)
+
+    def clipping_change(
+        self, geometry: Geometry, center: np.ndarray, data: np.ndarray, clipped: np.ndarray
+    ) -> float:
+        """Scores are taken at the centre of the data, where a datum is clipped along its score.
+
+        See `Loss.clipping_change`.
+        """
+        with np.errstate(all="ignore"):
+            lengths = [geometry.dist(rows, self.center) for rows in (data, clipped)]
+            norms = [length * self.psi_prime(length**2 / 2) for length in lengths]
+            change = float(np.sum(np.abs(norms[0] - norms[1])))
+        return change if math.isfinite(change) else math.inf
 
     def _polar(self, geometry, data):
         """Logarithm at the centre as `direction * unit`, the length of `direction`, and `unit`."""
@@ -151,19 +176,28 @@ class RadialLoss(Loss):
 
     # ---------------------------------------------------------------- loss and score
 
-    def value(self, geometry, point, data):
+    def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum, shape [...]; see `Loss.value`."""
         return self.psi(geometry.dist(point, data) ** 2 / 2)
 
-    def score(self, geometry, point, data):
+    def score(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Riemannian gradient, shape [..., *point_shape]; see `Loss.score`."""
         weight = self.psi_prime(geometry.dist(point, data) ** 2 / 2)
         return -_spread(geometry, weight) * geometry.log(data, point)
 
     # ---------------------------------------------------------------- public bounds
 
-    def largest_distance(self, geometry, query_region):
+    def largest_distance(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Bound D on the distance between a query of the region and a clipped datum.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        query_region : GeodesicBall, LogBox or SpectralBand
+
+        Returns
+        -------
+        largest : float
 
         Raises
         ------
@@ -179,21 +213,27 @@ class RadialLoss(Loss):
             )
         return largest
 
-    def score_bound(self, geometry, query_region):
+    def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Return D psi'(D^2 / 2), the norm of the score at the largest distance."""
         largest = self.largest_distance(geometry, query_region)
-        return float(largest * self.psi_prime(largest**2 / 2))
+        return float(largest * self.psi_prime(np.asarray(largest**2 / 2)))
 
     @property
-    def bending_length(self):
+    def bending_length(self) -> float:
         r"""Square root of :math:`\psi'(0) / |\psi''(0)|`, the scale of a pseudo-Huber loss."""
         start = np.zeros(1)
         with np.errstate(all="ignore"):
             slope, bend = self.psi_prime(start).item(), abs(self.psi_second(start).item())
         return math.sqrt(slope / bend) if 0 < bend < math.inf else math.inf
 
-    def largest_spread(self, geometry, region):
+    def largest_spread(self, geometry: Geometry, region: WorkingRegion) -> tuple[float, float]:
         """Bounds on the distances between the target and the clipped data.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        region : GeodesicBall, LogBox or SpectralBand
+            The working region.
 
         Returns
         -------
@@ -210,7 +250,7 @@ class RadialLoss(Loss):
         """Largest distance of a clipped datum from the centre of a region."""
         return float(geometry.dist(region.center, self.center)) + self.data_radius
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return {
             "name": self.name,

@@ -13,9 +13,8 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
-from geomstats_ldp.losses.base import finite_array
 from geomstats_ldp.losses.radial import RadialLoss
-from geomstats_ldp.wording import shape_text
+from geomstats_ldp.validation import check_shape, finite_array
 
 #: Distances this far below the injectivity radius, and no larger, are left to the closed forms.
 _MARGIN, _FARTHEST = 1e-3, 30.0
@@ -36,11 +35,10 @@ def check_data(loss, geometry, rows, twin=None):
         Twin of the geometry, for compiled loops.
     """
     shape = loss.data_shape(geometry)
-    if np.ndim(rows) != 1 + len(shape):
-        raise ValueError(f"data must have shape ({shape_text('n', *shape)}); got {np.shape(rows)}")
+    check_shape("data", rows, ("n", *shape), ValueError)
     if twin is None or not _clips_to_ball(loss):
         return loss.check_data(geometry, rows)
-    rows = finite_array(rows, shape, "datum")
+    rows = finite_array("datum", rows, ("n", *shape), ValueError)
     sure = np.empty(len(rows), dtype=np.bool_)
     _compiled_settled_rows(twin, rows, np.empty(geometry.shape), sure)
     try:
@@ -76,15 +74,15 @@ def clip_data(loss, geometry, rows, twin=None):
     return out
 
 
-def count_clipped(loss, rows, clipped):
-    """Number of rows that clipping moved, rounding apart."""
+def moved_rows(loss, rows, clipped):
+    """Which rows clipping moved, rounding apart, shape [n]."""
     if not loss.clips:
-        return 0
+        return np.zeros(len(rows), dtype=bool)
     moved = size = np.zeros(len(rows))
     # Column by column: a reduction over short rows takes numpy ten times as long.
     for given, kept in zip(rows.reshape(len(rows), -1).T, clipped.reshape(len(rows), -1).T):
         moved, size = np.maximum(moved, np.abs(given - kept)), np.maximum(size, np.abs(given))
-    return int(np.count_nonzero(moved > _ROUNDING * size))
+    return moved > _ROUNDING * size
 
 
 def _clips_to_ball(loss):

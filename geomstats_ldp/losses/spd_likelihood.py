@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -42,7 +45,8 @@ class SPDLikelihoodLoss(Loss):
     -----
     *Spectral floor.* The bounds need a smallest eigenvalue a of the queries. In the geodesic ball
     of radius r about C all eigenvalues of :math:`\log(C^{-1/2} X C^{-1/2})` are at least -r, hence
-    :math:`X \succeq e^{-r} C` and :math:`a = e^{-r} \lambda_{\min}(C)`, which is attained.
+    :math:`X \succeq e^{-r} C` and :math:`a = e^{-r} \lambda_{\min}(C)`, which is attained. A
+    spectral band states its own.
 
     *Score.* With :math:`\xi = X^{-1/2} y` and :math:`s = |\xi|^2`, the matrix
     :math:`I - \xi\xi^T` has the eigenvalue :math:`1 - s` along :math:`\xi` and :math:`m - 1`
@@ -65,10 +69,10 @@ class SPDLikelihoodLoss(Loss):
 
     name = "spd_likelihood"
 
-    def __init__(self, *, norm_bound):
-        self.norm_bound = positive_number("norm_bound", norm_bound)
+    def __init__(self, *, norm_bound: float):
+        self.norm_bound = check_positive("norm_bound", norm_bound)
 
-    def check_space(self, geometry):
+    def check_space(self, geometry: Geometry) -> None:
         """SPD matrices with the affine-invariant metric."""
         if geometry.name != "SPDAffineInvariant":
             raise ProtocolError(
@@ -76,50 +80,53 @@ class SPDLikelihoodLoss(Loss):
                 f"got {geometry.name}"
             )
 
-    def data_shape(self, geometry):
+    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Vectors of R^m for matrices of shape [m, m]."""
         return geometry.shape[:1]
 
-    def clip(self, geometry, data):
+    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
         """Scale vectors longer than `norm_bound` back to it."""
         return clip_to_norm(data, self.norm_bound)
 
-    def value(self, geometry, point, data):
+    def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum, shape [...]; see `Loss.value`."""
         whitened = np.linalg.solve(point, data[..., None])[..., 0]
         return 0.5 * (np.linalg.slogdet(point)[1] + np.sum(data * whitened, axis=-1))
 
-    def score(self, geometry, point, data):
+    def score(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Riemannian gradient, shape [..., m, m]; see `Loss.score`."""
         return 0.5 * (point - data[..., :, None] * data[..., None, :])
 
     def _largest_whitened_square(self, query_region):
         """B^2 / a, the largest |X^{-1/2} y|^2 for queries in the region."""
-        floor = np.linalg.eigvalsh(query_region.center)[0] * math.exp(-query_region.radius)
+        if isinstance(query_region, SpectralBand):
+            floor = query_region.lower
+        else:
+            floor = np.linalg.eigvalsh(query_region.center)[0] * math.exp(-query_region.radius)
         return float(self.norm_bound**2 / floor)
 
-    def score_bound(self, geometry, query_region):
-        """Return the largest norm, G of the Notes."""
+    def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
+        """Return the largest norm of the score, G of the Notes."""
         excess = max(1.0, abs(self._largest_whitened_square(query_region) - 1.0))
         return 0.5 * math.hypot(math.sqrt(geometry.shape[0] - 1), excess)
 
-    def hessian_bound(self, geometry, query_region):
+    def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """B^2 / (2a), or 1/2 if that is more: the Hessian at the target is I / 2."""
         return 0.5 * max(1.0, self._largest_whitened_square(query_region))
 
-    def target_hessian(self, geometry, region):
-        """One half of the identity (section S.1.5 of the paper), soon another away from it."""
+    def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
+        """Half the identity at the target (section S.1.5 of the paper), but not nearby."""
         return TargetHessian(0.5, 0.5, is_isotropic=True, nearby_sd=0.1)
 
-    def typical_hessian(self, geometry, region):
-        """Nothing better than L_H: away from the target the Hessian soon is far from one half."""
+    def typical_hessian(self, geometry: Geometry, region: WorkingRegion) -> float | None:
+        """None, as away from the target the Hessian differs quickly from half the identity."""
         return None
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return {"name": self.name, "norm_bound": self.norm_bound}
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Select the compiled score."""
         return SPDLikelihoodTwin(self.norm_bound)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.registry import Registry
 
@@ -25,7 +28,7 @@ class Transform(NamedTuple):
     psi_prime: Callable
     psi_second: Callable
 
-    def at(self, t):
+    def at(self, t: np.ndarray) -> np.ndarray:
         """Values of the three functions, shape [3, ...]."""
         return np.array([np.broadcast_to(function(t), np.shape(t)) for function in self])
 
@@ -40,7 +43,7 @@ def _facts(transform):
 _TRANSFORMS = Registry("transform", _facts)
 
 
-def register_transform(name, psi, psi_prime, psi_second):
+def register_transform(name: str, psi: Callable, psi_prime: Callable, psi_second: Callable) -> None:
     """Make a transform known by name, so that a protocol that uses it can be rebuilt.
 
     Every process that rebuilds such a protocol, a participant's device for one, has to register
@@ -96,24 +99,24 @@ class TransformedFrechetLoss(RadialLoss):
 
     name = "transformed_frechet"
 
-    def __init__(self, *, center, data_radius, transform):
+    def __init__(self, *, center: ArrayLike, data_radius: float, transform: str):
         super().__init__(center=center, data_radius=data_radius)
         _TRANSFORMS.find(transform)
         self.transform = transform
 
-    def psi(self, t):
+    def psi(self, t: np.ndarray) -> np.ndarray:
         """Registered function."""
         return _TRANSFORMS.find(self.transform).psi(t)
 
-    def psi_prime(self, t):
+    def psi_prime(self, t: np.ndarray) -> np.ndarray:
         """Registered derivative."""
         return _TRANSFORMS.find(self.transform).psi_prime(t)
 
-    def psi_second(self, t):
+    def psi_second(self, t: np.ndarray) -> np.ndarray:
         """Registered second derivative."""
         return _TRANSFORMS.find(self.transform).psi_second(t)
 
-    def check_transform(self, largest):
+    def check_transform(self, largest: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r"""Examine the condition of the paper up to a distance, and return the values found.
 
         The condition is :math:`\psi'(t) + 2 t \min(\psi''(t), 0) > 0` for
@@ -149,18 +152,18 @@ class TransformedFrechetLoss(RadialLoss):
             )
         return distance, slope, bend
 
-    def score_bound(self, geometry, query_region):
+    def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Return D psi'(D^2 / 2), after examining the condition that makes it the largest norm."""
         self.check_transform(self.largest_distance(geometry, query_region))
         return super().score_bound(geometry, query_region)
 
-    def hessian_bound(self, geometry, query_region):
+    def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Largest eigenvalue, radial or across, over the distances up to D."""
         largest = self.largest_distance(geometry, query_region)
         distance, slope, bend = self.check_transform(largest)
         across = slope * hessian_comparison(geometry, distance)
         return float(np.max(np.maximum(across, slope + distance**2 * bend)))
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return super().to_spec() | {"transform": self.transform}

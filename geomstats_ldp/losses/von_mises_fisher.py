@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, TargetHessian, positive_number, score_into
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_positive
 
 
 class VonMisesFisherTwin(NamedTuple):
@@ -42,51 +45,51 @@ class VonMisesFisherLoss(Loss):
     moment = "first"
     clips = False
 
-    def __init__(self, *, kappa):
-        self.kappa = positive_number("kappa", kappa)
+    def __init__(self, *, kappa: float):
+        self.kappa = check_positive("kappa", kappa)
 
-    def check_space(self, geometry):
+    def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""
         if geometry.name != "Hypersphere":
             raise ProtocolError(f"loss 'von_mises_fisher' needs a Hypersphere; got {geometry.name}")
 
-    def data_shape(self, geometry):
+    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
         """Vectors of the ambient space; their direction is the datum."""
         return geometry.shape
 
-    def clip(self, geometry, data):
+    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
         """Scale vectors to unit length: the datum is a direction.
 
         The zero vector has none and stays as it is: its score is zero at every point.
         """
         return unit_directions(data)
 
-    def value(self, geometry, point, data):
+    def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum, shape [...]; see `Loss.value`."""
         return -self.kappa * np.sum(data * point, axis=-1)
 
-    def score(self, geometry, point, data):
+    def score(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Riemannian gradient, shape [..., dim + 1]; see `Loss.score`."""
         along = np.sum(data * point, axis=-1, keepdims=True)
         return -self.kappa * (data - along * point)
 
-    def score_bound(self, geometry, query_region):
+    def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Kappa, on the whole sphere; attained by data at a right angle to the query."""
         return self.kappa
 
-    def hessian_bound(self, geometry, query_region):
+    def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Kappa: the Hessian of a datum is the scalar kappa mu^T y."""
         return self.kappa
 
-    def target_hessian(self, geometry, region):
+    def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
         """The scalar kappa times the mean of mu^T y, which is not negative at the target."""
         return TargetHessian(0.0, self.kappa, is_isotropic=True)
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return {"name": self.name, "kappa": self.kappa}
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Select the compiled score."""
         return VonMisesFisherTwin(self.kappa)
 

@@ -10,7 +10,10 @@ identity    none (epsilon = inf)  0                                      the sco
 ==========  ====================  =====================================  ==================
 """
 
+from __future__ import annotations
+
 import math
+from typing import Any, TypeVar
 
 from geomstats_ldp.mechanisms.base import Mechanism, release_into
 from geomstats_ldp.mechanisms.candidates import sphere_points
@@ -49,13 +52,15 @@ __all__ = [
     "sphere_points",
 ]
 
+_MechanismClass = TypeVar("_MechanismClass", bound=type[Mechanism])
+
 #: Mechanisms by name.
 MECHANISMS = Registry(
     "mechanism", place_of, {cls.name: cls for cls in (PrivUnit, Gaussian, L2Ball, Identity)}
 )
 
 
-def register_mechanism(cls):
+def register_mechanism(cls: _MechanismClass) -> _MechanismClass:
     """Make a mechanism known by its ``name``, to `make_mechanism`, estimators and records.
 
     A record of a protocol holds the name and the public parameters, never code. Every process
@@ -80,7 +85,9 @@ def register_mechanism(cls):
     return add_class(MECHANISMS, cls, Mechanism)
 
 
-def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
+def make_mechanism(
+    name: str, *, epsilon: float, delta: float = 0.0, dim: int, bound: float, **options: Any
+) -> Mechanism:
     """Make a mechanism by name.
 
     Parameters
@@ -113,8 +120,24 @@ def make_mechanism(name, *, epsilon, delta=0.0, dim, bound, **options):
     return cls(epsilon=epsilon, delta=delta, dim=dim, bound=bound, **options)
 
 
-def mechanism_from_spec(spec):
-    """Rebuild a mechanism from the dictionary that `Mechanism.to_spec` returned."""
+def mechanism_from_spec(spec: dict[str, Any]) -> Mechanism:
+    """Rebuild a mechanism from the dictionary that `Mechanism.to_spec` returned.
+
+    Parameters
+    ----------
+    spec : dict
+
+    Returns
+    -------
+    mechanism : Mechanism
+
+    Raises
+    ------
+    TypeError
+        If it is no dictionary.
+    ValueError
+        If a key is missing; ProtocolError if no mechanism of that name is registered.
+    """
     if not isinstance(spec, dict):
         raise TypeError(f"spec must be a dictionary; got {type(spec).__name__}")
     required = {"name", "epsilon", "delta", "dim", "bound"}

@@ -9,12 +9,15 @@ ideal uniform variates, which doubles approximate and whose last bits tell data 
 a device is released by candidate instead: see `candidates`.
 """
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from geomstats_ldp.compilation import cached_njit
@@ -23,13 +26,11 @@ from geomstats_ldp.mechanisms.checks import (
     EPSILON_RANGE,
     check_delta,
     check_epsilon,
-    check_integer,
-    check_real,
-    check_rows,
 )
 from geomstats_ldp.mechanisms.device import OnDevice
-from geomstats_ldp.mechanisms.streams import make_streams
+from geomstats_ldp.mechanisms.streams import Seed, Streams, make_streams
 from geomstats_ldp.twins import operation
+from geomstats_ldp.validation import check_integer, check_real, finite_array
 
 _TINY = 1e-150  # relative size of an entry that is as good as zero
 
@@ -75,20 +76,22 @@ def _unit_ball_rows(vectors, bound, points):
 
 
 @operation
-def release_into(mechanism, vector, variates, scratch, out):
+def release_into(
+    mechanism: Any, vector: np.ndarray, variates: np.ndarray, scratch: np.ndarray, out: np.ndarray
+) -> None:
     """Release ``vector`` with ``variates`` into ``out``.
 
     Parameters
     ----------
     mechanism : Mechanism, or its ``twin()`` in compiled code
         The randomiser.
-    vector : array, shape=[dim]
+    vector : array, shape [dim]
         Score in frame coordinates; NaN or inf raise ValueError. It may be ``out`` itself.
-    variates : array, shape=[n_variates]
+    variates : array, shape [n_variates]
         One row of ``mechanism.draw``. Compiled code does not check the shapes.
-    scratch : array, shape=[k], k >= dim + 1
+    scratch : array, shape [k], k >= dim + 1
         Working memory of the compiled kernels.
-    out : array, shape=[dim]
+    out : array, shape [dim]
         Receives the message.
     """
     out[...] = mechanism.release(vector, variates)
@@ -130,9 +133,13 @@ class Mechanism(OnDevice, ABC):
     Instances are immutable, compare and hash by their specification, and can be pickled.
     """
 
-    name: ClassVar[str]
+    bound: float
+    noise_variance: float
+    noise_variance_floor: float
+    support_radius: float
+    n_variates: int
 
-    def __init__(self, *, epsilon, delta=0.0, dim, bound):
+    def __init__(self, *, epsilon: float, delta: float = 0.0, dim: int, bound: float):
         low, high = BOUND_RANGE
         self._set(
             epsilon=check_epsilon(epsilon),
@@ -152,11 +159,20 @@ class Mechanism(OnDevice, ABC):
         raise AttributeError(f"{type(self).__name__} is immutable; cannot delete {name!r}")
 
     @abstractmethod
-    def noise_covariance(self, vector):
-        """Return Cov(R(vector)), shape=[dim, dim]."""
+    def noise_covariance(self, vector: ArrayLike) -> np.ndarray:
+        """Covariance of the message of a vector.
+
+        Parameters
+        ----------
+        vector : array-like, shape [dim]
+
+        Returns
+        -------
+        covariance : array, shape [dim, dim]
+        """
 
     @abstractmethod
-    def draw(self, n, streams):
+    def draw(self, n: int, streams: Streams) -> np.ndarray:
         """Draw the data-free variates of ``n`` participants.
 
         Rows do not depend on how many are drawn at a time: 1000 rows at once, or in pieces from
@@ -171,67 +187,83 @@ class Mechanism(OnDevice, ABC):
 
         Returns
         -------
-        variates : array-like, shape=[n, n_variates]
+        variates : array-like, shape [n, n_variates]
         """
 
     @abstractmethod
-    def log_density(self, released, vector):
+    def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
         """Evaluate the exact log density of R(vector) at ``released``.
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Possible messages.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
 
         Returns
         -------
-        log_density : array-like, shape=[...]
+        log_density : array-like, shape [...]
             With respect to the reference measure of the mechanism; -inf off its support.
         """
 
     # ---------------------------------------------------------------- direct sampler
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Return the NamedTuple that selects the compiled kernel, or None if there is none."""
         return None
 
-    def release_rows(self, vectors, variates):
+    def release_rows(self, vectors: np.ndarray, variates: np.ndarray) -> np.ndarray:
         """Randomise vectors of the ball; called for mechanisms that have no compiled kernel.
 
         Parameters
         ----------
-        vectors : array, shape=[n, dim]
+        vectors : array, shape [n, dim]
             Finite, and projected to the ball.
-        variates : array, shape=[n, n_variates]
+        variates : array, shape [n, n_variates]
 
         Returns
         -------
-        released : array, shape=[n, dim]
+        released : array, shape [n, dim]
+
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass defines it.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define release_rows, or a twin with a compiled kernel"
         )
 
-    def in_support(self, released, rtol=0.0):
-        """Whether messages, shape=[..., dim], could have been released, up to relative rounding."""
+    def in_support(self, released: ArrayLike, rtol: float = 0.0) -> np.ndarray:
+        """Whether messages could have been released.
+
+        Parameters
+        ----------
+        released : array-like, shape [..., dim]
+        rtol : float, default=0.0
+            Relative tolerance for rounding.
+
+        Returns
+        -------
+        in_support : array of bool, shape [...]
+        """
         return np.linalg.norm(released, axis=-1) <= self.support_radius * (1.0 + rtol)
 
-    def release(self, vectors, variates):
+    def release(self, vectors: ArrayLike, variates: ArrayLike) -> np.ndarray:
         """Randomise vectors with given variates; deterministic.
 
         Parameters
         ----------
-        vectors : array-like, shape=[..., dim]
+        vectors : array-like, shape [..., dim]
             Scores in frame coordinates. Outside the ball of radius ``bound`` they are first
             projected to it radially, so the guarantee holds for any finite input.
-        variates : array-like, shape=[..., n_variates]
+        variates : array-like, shape [..., n_variates]
             Rows of `draw`; each may be used for one message only.
 
         Returns
         -------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Messages, with mean the (projected) vector.
 
         Raises
@@ -239,37 +271,39 @@ class Mechanism(OnDevice, ABC):
         ValueError
             If anything is not finite or has the wrong shape; nothing is released then.
         """
-        vectors = check_rows("vectors", vectors, self.dim)
-        variates = check_rows("variates", variates, self.n_variates)
+        vectors = finite_array("vectors", vectors, (..., self.dim))
+        variates = finite_array("variates", variates, (..., self.n_variates))
         shape = np.broadcast_shapes(vectors.shape[:-1], variates.shape[:-1])
-        vectors, variates = _as_rows(vectors, shape), _as_rows(variates, shape)
-        twin, out = self.twin(), np.empty(vectors.shape)
+        rows, draws = _as_rows(vectors, shape), _as_rows(variates, shape)
+        twin, out = self.twin(), np.empty(rows.shape)
         if twin is None:
-            out[...] = self.release_rows(self.bound * self._ball_point(vectors), variates)
+            out[...] = self.release_rows(self.bound * self._ball_point(rows), draws)
         else:
-            _release_rows(twin, vectors, variates, out)
+            _release_rows(twin, rows, draws, out)
         return out.reshape(*shape, self.dim)
 
-    def randomise(self, vectors, random_state=None):
+    def randomise(
+        self, vectors: ArrayLike, random_state: Seed | np.random.SeedSequence | Streams = None
+    ) -> np.ndarray:
         """Draw fresh variates and release.
 
         Parameters
         ----------
-        vectors : array-like, shape=[..., dim]
+        vectors : array-like, shape [..., dim]
             Scores in frame coordinates.
         random_state : None, int, SeedSequence, Generator, RandomState or Streams
             See `make_streams`. Anything but None is for simulation.
 
         Returns
         -------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
         """
-        vectors = check_rows("vectors", vectors, self.dim)
+        vectors = finite_array("vectors", vectors, (..., self.dim))
         shape = vectors.shape[:-1]
         variates = self.draw(math.prod(shape), make_streams(random_state))
         return self.release(vectors, variates.reshape(*shape, self.n_variates))
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Return the dictionary of plain values from which `mechanism_from_spec` rebuilds this."""
         return {
             "name": self.name,
@@ -280,8 +314,8 @@ class Mechanism(OnDevice, ABC):
         }
 
     def _ball_point(self, vector):
-        """Project to the ball of radius bound and divide by it, shape=[..., dim]."""
-        vector = check_rows("vector", vector, self.dim)
+        """Project to the ball of radius bound and divide by it, shape [..., dim]."""
+        vector = finite_array("vector", vector, (..., self.dim))
         point = np.empty_like(vector)
         _unit_ball_rows(vector.reshape(-1, self.dim), self.bound, point.reshape(-1, self.dim))
         return point
@@ -299,7 +333,7 @@ class Mechanism(OnDevice, ABC):
         return 0.0
 
     @classmethod
-    def largest_epsilon(cls, dim):
+    def largest_epsilon(cls, dim: int) -> float:
         """Largest epsilon that the direct sampler realises to a relative 1e-9.
 
         It compares a multiple of 2^-53 with the probability of the likelier outcome. The
@@ -362,7 +396,7 @@ def _rebuild(cls, keywords):
     return cls(**keywords)
 
 
-def _as_rows(array, shape):
+def _as_rows(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Broadcast leading axes to ``shape`` and flatten them to contiguous rows."""
     width = array.shape[-1]
     rows = np.broadcast_to(array, (*shape, width)).reshape(math.prod(shape), width)

@@ -35,6 +35,7 @@ import os
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 #: Largest epsilon of a device: a larger one protects nobody, and takes a million candidates.
 LARGEST_EPSILON = 16.0
@@ -76,7 +77,7 @@ def philox4x32(counter, key):
     return x0, x1, x2, x3
 
 
-def sphere_points(candidates, width):
+def sphere_points(candidates: ArrayLike, width: int) -> np.ndarray:
     """Points of the unit sphere of R^width that the generator gives to candidates.
 
     Parameters

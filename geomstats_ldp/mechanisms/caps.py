@@ -157,14 +157,14 @@ def depth_of_log_tail(log_tail, dim):
 
     Parameters
     ----------
-    log_tail : array, shape=[n]
+    log_tail : array, shape [n]
         At most log(1/2).
     dim : int
         Dimension d; the sphere is that of R^(d + 1).
 
     Returns
     -------
-    depth : array, shape=[n]
+    depth : array, shape [n]
     """
     if dim == 1:  # t is the cosine of a uniform angle
         return 2.0 * np.sin(0.5 * np.pi * np.exp(log_tail)) ** 2

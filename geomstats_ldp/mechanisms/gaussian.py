@@ -14,11 +14,14 @@ Balle and Wang (2018), Improving the Gaussian mechanism for differential privacy
 calibration and optimal denoising, ICML.
 """
 
+from __future__ import annotations
+
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr
 
 from geomstats_ldp.mechanisms import grid_noise
@@ -28,8 +31,16 @@ from geomstats_ldp.mechanisms.base import (
     settled_ball_point,
     unit_ball_point,
 )
-from geomstats_ldp.mechanisms.checks import EPSILON_RANGE, check_integer, check_real, check_rows
+from geomstats_ldp.mechanisms.checks import EPSILON_RANGE
+from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import (
+    check_choice,
+    check_integer,
+    check_positive,
+    check_real,
+    finite_array,
+)
 
 LOG_DELTA_MARGIN = 1e-11  # far above the rounding error of gaussian_log_delta, far below use
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -53,7 +64,7 @@ def _log_mills_difference(low, width):
     return math.log(0.5 * width * np.dot(_WEIGHTS, _mills_slope(nodes)))
 
 
-def gaussian_log_delta(scale, epsilon):
+def gaussian_log_delta(scale: float, epsilon: float) -> float:
     """Evaluate the log of the smallest delta of a Gaussian mechanism.
 
     Parameters
@@ -73,8 +84,8 @@ def gaussian_log_delta(scale, epsilon):
     For scale <= 1 the textbook form log delta = x + log1p(-exp(y - x)) is used with y - x taken
     from the two Mills ratios; for scale > 1 their difference, 1/scale apart, is integrated.
     """
-    scale = check_real("scale", scale, "positive and finite", lambda s: 0.0 < s < math.inf)
-    epsilon = check_real("epsilon", epsilon, "positive and finite", lambda e: 0.0 < e < math.inf)
+    scale = check_positive("scale", scale)
+    epsilon = check_positive("epsilon", epsilon)
     low = epsilon * scale - 0.5 / scale
     if scale > 1.0:
         constant = -0.5 * math.log(2 * math.pi)
@@ -84,7 +95,7 @@ def gaussian_log_delta(scale, epsilon):
     return float(log_ndtr(-low) + np.log1p(-ratio))
 
 
-def analytic_gaussian_scale(epsilon, delta):
+def analytic_gaussian_scale(epsilon: float, delta: float) -> float:
     """Find the smallest safe standard deviation, relative to the sensitivity.
 
     Parameters
@@ -154,7 +165,16 @@ def _check_grid_number(number):
 
 
 class GaussianTwin(NamedTuple):
-    """What the compiled kernel needs."""
+    """What the compiled kernel needs.
+
+    Attributes
+    ----------
+    dim : int
+    bound : float
+        Radius G of the ball.
+    sigma : float
+        Standard deviation of the noise in a coordinate.
+    """
 
     dim: int
     bound: float
@@ -204,16 +224,18 @@ class Gaussian(Mechanism):
     """
 
     name: ClassVar[str] = "gaussian"
+    sigma: float
+    calibration: str
+    _grid_sigma: float
 
-    def __init__(self, *, epsilon, delta, dim, bound, calibration="analytic"):
+    def __init__(
+        self, *, epsilon: float, delta: float, dim: int, bound: float, calibration: str = "analytic"
+    ):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         self._check_finite_epsilon()
         if self.delta == 0.0:
             raise ValueError("delta must be in (0, 1) for 'gaussian'; got 0.0")
-        if not isinstance(calibration, str) or calibration not in _CALIBRATIONS:
-            raise ValueError(
-                f"calibration must be one of {sorted(_CALIBRATIONS)}; got {calibration!r}"
-            )
+        check_choice("calibration", calibration, _CALIBRATIONS)
         scale = _CALIBRATIONS[calibration](self.epsilon, self.delta)
         sigma = 2.0 * self.bound * scale
         self._set(
@@ -226,36 +248,40 @@ class Gaussian(Mechanism):
             _grid_sigma=2.0 * self.bound * _scale_with_slack(scale, self.epsilon, self.delta),
         )
 
-    def noise_covariance(self, vector):
-        """Return sigma^2 I, shape=[dim, dim]."""
+    def noise_covariance(self, vector: ArrayLike) -> np.ndarray:
+        """Return sigma^2 I, shape [dim, dim]."""
         self._ball_point(vector)
         return self.noise_variance * np.eye(self.dim)
 
-    def draw(self, n, streams):
-        """Draw standard normals, shape=[n, dim]."""
+    def draw(self, n: int, streams: Streams) -> np.ndarray:
+        """Draw standard normals, shape [n, dim]."""
         return streams.normal.standard_normal((check_integer("n", n, 0), self.dim))
 
-    def log_density(self, released, vector):
-        """Evaluate the log density with respect to Lebesgue measure, shape=[...].
+    def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
+        """Evaluate the log density with respect to Lebesgue measure.
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Possible messages.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
+
+        Returns
+        -------
+        log_density : array, shape [...]
         """
-        released = check_rows("released", released, self.dim)
+        released = finite_array("released", released, (..., self.dim))
         residual = (released - self.bound * self._ball_point(vector)) / self.sigma
         constant = self.dim * (math.log(self.sigma) + 0.5 * math.log(2 * math.pi))
         return -0.5 * np.sum(residual**2, axis=-1) - constant
 
-    def check_releasable(self):
+    def check_releasable(self) -> None:
         """Raise ProtocolError unless epsilon is one of a device and OpenDP is installed."""
         super().check_releasable()
         grid_noise.check_installed()
 
-    def release_candidate(self, vector):
+    def release_candidate(self, vector: ArrayLike) -> int | tuple[int, ...]:
         """Release a score on a device, as d integers of the public grid of `grid_noise`.
 
         Parameters
@@ -272,7 +298,7 @@ class Gaussian(Mechanism):
         settled_ball_point(np.asarray(vector, dtype=float), self.bound, point)
         return grid_noise.release_on_grid(self.bound * point, self._grid_sigma)
 
-    def candidate_vector(self, candidate):
+    def candidate_vector(self, candidate: Any) -> np.ndarray:
         """Message that integers of the grid stand for; see `Mechanism.candidate_vector`."""
         if not isinstance(candidate, (tuple, list)) or len(candidate) != self.dim:
             raise TypeError(
@@ -284,8 +310,8 @@ class Gaussian(Mechanism):
             raise ValueError("candidate must lie within the reach of the noise")
         return coords
 
-    def in_support(self, released, rtol=0.0):
-        """Whether messages, shape=[..., dim], are such as could ever be seen.
+    def in_support(self, released: ArrayLike, rtol: float = 0.0) -> np.ndarray:
+        """Whether messages, shape [..., dim], are such as could ever be seen.
 
         Normal noise is unbounded, but exceeds sqrt(dim) + 40 standard deviations with probability
         under exp(-800): what lies beyond is no message of this mechanism.
@@ -293,11 +319,11 @@ class Gaussian(Mechanism):
         reach = self.bound + self.sigma * (math.sqrt(self.dim) + 40.0)
         return np.linalg.norm(released, axis=-1) <= reach * (1.0 + rtol)
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Return the `GaussianTwin`."""
         return GaussianTwin(self.dim, self.bound, self.sigma)
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Return the specification, which includes the calibration."""
         return {**super().to_spec(), "calibration": self.calibration}
 

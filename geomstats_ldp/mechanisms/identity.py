@@ -1,18 +1,29 @@
 """No randomisation: the non-private limit epsilon = inf, for comparison and for tests."""
 
+from __future__ import annotations
+
 import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.mechanisms.base import Mechanism, release_into, unit_ball_point
-from geomstats_ldp.mechanisms.checks import check_integer
+from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_integer
 
 
 class IdentityTwin(NamedTuple):
-    """What the compiled kernel needs."""
+    """What the compiled kernel needs.
+
+    Attributes
+    ----------
+    dim : int
+    bound : float
+        Radius G of the ball.
+    """
 
     dim: int
     bound: float
@@ -46,7 +57,7 @@ class Identity(Mechanism):
 
     name: ClassVar[str] = "identity"
 
-    def __init__(self, *, epsilon=math.inf, delta=0.0, dim, bound):
+    def __init__(self, *, epsilon: float = math.inf, delta: float = 0.0, dim: int, bound: float):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         if not math.isinf(self.epsilon):
             raise ValueError(
@@ -59,20 +70,20 @@ class Identity(Mechanism):
             n_variates=0,
         )
 
-    def noise_covariance(self, vector):
-        """Return the zero matrix, shape=[dim, dim]."""
+    def noise_covariance(self, vector: ArrayLike) -> np.ndarray:
+        """Return the zero matrix, shape [dim, dim]."""
         self._ball_point(vector)
         return np.zeros((self.dim, self.dim))
 
-    def draw(self, n, streams):
-        """Draw nothing, shape=[n, 0]."""
+    def draw(self, n: int, streams: Streams) -> np.ndarray:
+        """Draw nothing, shape [n, 0]."""
         return np.empty((check_integer("n", n, 0), 0))
 
-    def log_density(self, released, vector):
+    def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
         """Raise: the message is the vector itself and has no density."""
         raise NotImplementedError("the identity has no density: its message is the vector itself")
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Return the `IdentityTwin`."""
         return IdentityTwin(self.dim, self.bound)
 

@@ -13,11 +13,14 @@ Duchi, Jordan, Wainwright (2018), Minimax optimal procedures for locally private
 Journal of the American Statistical Association 113, 182-201.
 """
 
+from __future__ import annotations
+
 import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from geomstats_ldp.mechanisms.base import (
@@ -26,14 +29,26 @@ from geomstats_ldp.mechanisms.base import (
     settled_ball_point,
     unit_ball_point,
 )
-from geomstats_ldp.mechanisms.checks import check_integer, check_rows
+from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_integer, finite_array
 
 SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
 
 
 class L2BallTwin(NamedTuple):
-    """What the compiled kernel needs; ``near_probability`` is e^eps/(1 + e^eps)."""
+    """What the compiled kernel needs.
+
+    Attributes
+    ----------
+    dim : int
+    bound : float
+        Radius G of the ball.
+    radius : float
+        Radius B of the sphere of messages.
+    near_probability : float
+        e^eps / (1 + e^eps).
+    """
 
     dim: int
     bound: float
@@ -98,8 +113,9 @@ class L2Ball(Mechanism):
     """
 
     name: ClassVar[str] = "l2_ball"
+    radius: float
 
-    def __init__(self, *, epsilon, delta=0.0, dim, bound):
+    def __init__(self, *, epsilon: float, delta: float = 0.0, dim: int, bound: float):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         self._check_finite_epsilon()
         self._check_pure()
@@ -123,14 +139,14 @@ class L2Ball(Mechanism):
         """Log of 1/(1 + e^eps), the probability of the far half of the sphere."""
         return -float(np.logaddexp(0.0, epsilon))
 
-    def noise_covariance(self, vector):
-        """Return (B^2/d) I - v v^T, shape=[dim, dim]."""
+    def noise_covariance(self, vector: ArrayLike) -> np.ndarray:
+        """Return (B^2/d) I - v v^T, shape [dim, dim]."""
         point = self._ball_point(vector)
         identity = np.eye(self.dim)
         gap = identity - point[..., :, None] * point[..., None, :]
         return self.noise_variance_floor * identity + self.bound**2 * gap
 
-    def weight(self, points, vector):
+    def weight(self, points: np.ndarray, vector: np.ndarray) -> np.ndarray:
         """(1 + c |v|/G sign<U, v>)/(1 + c), c = tanh(eps/2); see `Mechanism.weight`.
 
         The slack of epsilon is in c, so that the least value is `least_weight`.
@@ -142,33 +158,33 @@ class L2Ball(Mechanism):
         side = np.where(points @ point >= 0.0, length, -length)
         return (1.0 + contrast * side) / (1.0 + contrast)
 
-    def point_vector(self, points):
+    def point_vector(self, points: np.ndarray) -> np.ndarray:
         """B times the point, shape [n, dim]."""
         return self.radius * points
 
-    def draw(self, n, streams):
-        """Draw [u_sign, u_half, g_1..g_d]: two uniforms, then normals, shape=[n, dim + 2]."""
+    def draw(self, n: int, streams: Streams) -> np.ndarray:
+        """Draw [u_sign, u_half, g_1..g_d]: two uniforms, then normals, shape [n, dim + 2]."""
         n = check_integer("n", n, 0)
         variates = np.empty((n, self.n_variates))
         variates[:, :2] = streams.uniform.random((n, 2))
         variates[:, 2:] = streams.normal.standard_normal((n, self.dim))
         return variates
 
-    def log_density(self, released, vector):
+    def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
         """Evaluate the log density with respect to the uniform law on the sphere of radius B.
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Points; off support when their norm is not B to a relative 1e-9.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
 
         Returns
         -------
-        log_density : array-like, shape=[...]
+        log_density : array-like, shape [...]
         """
-        released = check_rows("released", released, self.dim)
+        released = finite_array("released", released, (..., self.dim))
         point = self._ball_point(vector)
         length = np.linalg.norm(point, axis=-1)
         side = np.where(np.sum(released * point, axis=-1) >= 0.0, 1.0, -1.0)
@@ -181,12 +197,12 @@ class L2Ball(Mechanism):
         gap = np.abs(np.linalg.norm(released, axis=-1) / self.radius - 1.0)
         return np.where(gap <= SPHERE_TOLERANCE, log_density, -np.inf)
 
-    def in_support(self, released, rtol=0.0):
-        """Whether messages, shape=[..., dim], lie on the sphere, up to relative rounding."""
+    def in_support(self, released: ArrayLike, rtol: float = 0.0) -> np.ndarray:
+        """Whether messages, shape [..., dim], lie on the sphere, up to relative rounding."""
         excess = np.abs(np.linalg.norm(released, axis=-1) - self.support_radius)
         return excess <= rtol * self.support_radius
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Return the `L2BallTwin`."""
         near_probability = 1.0 / (1.0 + math.exp(-self.epsilon))
         return L2BallTwin(self.dim, self.bound, self.radius, near_probability)

@@ -48,13 +48,13 @@ def can_be_released(mechanism, released, rtol):
     Parameters
     ----------
     mechanism : Mechanism
-    released : array-like, shape=[n, dim]
+    released : array-like, shape [n, dim]
     rtol : float
         Relative excess over the support that is overlooked.
 
     Returns
     -------
-    can_be : array-like, shape=[n]
+    can_be : array-like, shape [n]
     """
     small = np.linalg.norm(released, axis=-1) <= _reach(mechanism) * (1.0 + rtol)
     return small & mechanism.in_support(released, rtol)
@@ -66,7 +66,7 @@ def log_chance_of_spread(mechanism, released):
     Parameters
     ----------
     mechanism : Mechanism
-    released : array-like, shape=[n, dim]
+    released : array-like, shape [n, dim]
         Vectors of its support.
 
     Returns

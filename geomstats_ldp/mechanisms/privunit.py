@@ -13,11 +13,14 @@ Proofs are in docs/theory/lifted_privunit.md. Near t = 1 the cosine t is not res
 so all computations are in the depth s = 1 - t and in logarithms of probabilities.
 """
 
+from __future__ import annotations
+
 import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln
 
@@ -28,8 +31,9 @@ from geomstats_ldp.mechanisms.base import (
     unit_ball_point,
 )
 from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
-from geomstats_ldp.mechanisms.checks import check_integer, check_rows
+from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.validation import check_integer, finite_array
 
 
 def _log_expm1(epsilon):
@@ -77,7 +81,16 @@ def _log_outside(log_probability, log_normaliser):
 
 
 class PrivUnitTwin(NamedTuple):
-    """What the compiled kernel needs; ``mean_cosine`` is m = E t."""
+    """What the compiled kernel needs.
+
+    Attributes
+    ----------
+    dim : int
+    bound : float
+        Radius G of the ball.
+    mean_cosine : float
+        m = E t.
+    """
 
     dim: int
     bound: float
@@ -138,8 +151,13 @@ class PrivUnit(Mechanism):
     """
 
     name: ClassVar[str] = "privunit"
+    threshold: float
+    depth: float
+    mean_cosine: float
+    cap_probability: float
+    _log_normaliser: float
 
-    def __init__(self, *, epsilon, delta=0.0, dim, bound):
+    def __init__(self, *, epsilon: float, delta: float = 0.0, dim: int, bound: float):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         self._check_finite_epsilon()
         self._check_pure()
@@ -179,23 +197,23 @@ class PrivUnit(Mechanism):
             _log_normaliser=log_normaliser,
         )
 
-    def noise_covariance(self, vector):
-        """Return tau^2 I, shape=[dim, dim]."""
+    def noise_covariance(self, vector: ArrayLike) -> np.ndarray:
+        """Return tau^2 I, shape [dim, dim]."""
         self._ball_point(vector)
         return self.noise_variance * np.eye(self.dim)
 
-    def weight(self, points, vector):
+    def weight(self, points: np.ndarray, vector: np.ndarray) -> np.ndarray:
         """One in the cap about the lifted score, `least_weight` outside; see `Mechanism.weight`."""
         lifted = np.empty(self.dim + 1)
         lifted[-1] = math.sqrt(1.0 - settled_ball_point(vector, self.bound, lifted[:-1]))
         return np.where(points @ lifted >= self.threshold, 1.0, self.least_weight)
 
-    def point_vector(self, points):
+    def point_vector(self, points: np.ndarray) -> np.ndarray:
         """G/m times the first d coordinates, shape [n, dim]."""
         return self.support_radius * points[:, :-1]
 
-    def draw(self, n, streams):
-        """Draw [w, g_1..g_(d+1)], shape=[n, dim + 2], from one uniform and d + 1 normals a row.
+    def draw(self, n: int, streams: Streams) -> np.ndarray:
+        """Draw [w, g_1..g_(d+1)], shape [n, dim + 2], from one uniform and d + 1 normals a row.
 
         The law of the cosine t does not depend on the datum. Column 0 holds its signed distance
         w to the nearer pole, ``t = sign(w) (1 - |w|)``, because doubles next to 1 and -1 do not
@@ -212,7 +230,7 @@ class PrivUnit(Mechanism):
 
         Parameters
         ----------
-        level : array, shape=[n]
+        level : array, shape [n]
             In [0, 1); levels below `cap_probability` fall in the cap.
         """
         in_cap = level < self.cap_probability
@@ -226,19 +244,19 @@ class PrivUnit(Mechanism):
         depth = np.where(in_cap | from_south, depth, np.maximum(depth, self.depth))
         return np.where(from_south, -depth, depth)
 
-    def log_density(self, released, vector):
+    def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
         """Evaluate the log density with respect to Lebesgue measure.
 
         Parameters
         ----------
-        released : array-like, shape=[..., dim]
+        released : array-like, shape [..., dim]
             Possible messages.
-        vector : array-like, shape=[..., dim]
+        vector : array-like, shape [..., dim]
             Inputs, projected radially to the ball.
 
         Returns
         -------
-        log_density : array-like, shape=[...]
+        log_density : array-like, shape [...]
             Minus infinity outside the open ball of radius `support_radius`.
 
         Notes
@@ -246,7 +264,7 @@ class PrivUnit(Mechanism):
         A message comes from two points of the sphere, one a hemisphere: the density is the sum of
         theirs, over the cosine of the projection.
         """
-        first = check_rows("released", released, self.dim) / self.support_radius
+        first = finite_array("released", released, (..., self.dim)) / self.support_radius
         point = self._ball_point(vector)
         complement = 1.0 - np.sum(first**2, axis=-1)
         inside = complement > 0.0
@@ -264,6 +282,6 @@ class PrivUnit(Mechanism):
         """Return the log density of U with respect to the uniform law of the sphere."""
         return np.where(depth <= self.depth, self.epsilon, 0.0) - self._log_normaliser
 
-    def twin(self):
+    def twin(self) -> tuple | None:
         """Return the `PrivUnitTwin`."""
         return PrivUnitTwin(self.dim, self.bound, self.mean_cosine)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Union
 
 import numpy as np
 
-from geomstats_ldp.mechanisms.checks import check_integer
+from geomstats_ldp.validation import check_integer
+
+#: What may be a `random_state`, as in scikit-learn, with generators of numpy besides.
+Seed = Union[None, int, np.random.Generator, np.random.RandomState]
 
 
 class Streams(NamedTuple):
-    """Two generators, one a law, so that drawing in blocks of any size gives the same rows."""
+    """Two generators, so that drawing in blocks of any size gives the same rows.
+
+    Attributes
+    ----------
+    uniform, normal : numpy Generator
+        Each draws from one law only.
+    """
 
     uniform: np.random.Generator
     normal: np.random.Generator
 
 
-def make_streams(random_state=None):
+def make_streams(random_state: Seed | np.random.SeedSequence | Streams = None) -> Streams:
     """Make the pair of generators that feeds `Mechanism.draw`.
 
     Parameters

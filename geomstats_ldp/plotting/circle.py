@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.plotting.drawing import (
     CENTER,
@@ -20,6 +23,11 @@ from geomstats_ldp.plotting.drawing import (
     open_axes,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from geomstats_ldp.inference import WaldRegion
+
 _N_VERTICES = 201
 
 #: From where to where a tick of the rug reaches, in units of the radius.
@@ -32,7 +40,9 @@ _ANGLES = {0.0: "0", np.pi / 2: "π/2", np.pi: "π", -np.pi / 2: "−π/2"}
 _ENDS = (0.96, 1.04)
 
 
-def plot_on_circle(region, ax=None, points=None, **kwargs):
+def plot_on_circle(
+    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+) -> Axes:
     """Draw a region on the unit circle as a thick arc about the estimate.
 
     The arc ends at the two boundary points of the region; a region of more than half a turn to

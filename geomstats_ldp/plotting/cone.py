@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.plotting.drawing import (
     CENTER,
@@ -22,6 +24,11 @@ from geomstats_ldp.plotting.drawing import (
     open_axes,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from geomstats_ldp.inference import WaldRegion
+
 _N_VERTICES = 201
 
 #: Size in inches of a new figure, with room for the names of the axes.
@@ -35,7 +42,9 @@ _N_RULINGS = 24
 _N_ELLIPSES = 4
 
 
-def plot_on_spd_cone(region, ax=None, points=None, **kwargs):
+def plot_on_spd_cone(
+    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+) -> Axes:
     """Draw a region of symmetric positive definite 2 x 2 matrices X in their cone.
 
     The axes are the entries of X. The cone X11 X22 > X12^2 with X11 > 0 is cut at a trace beyond
@@ -79,7 +88,7 @@ def plot_on_spd_cone(region, ax=None, points=None, **kwargs):
     return ax
 
 
-def _entries(matrices):
+def _entries(matrices: np.ndarray) -> np.ndarray:
     """Entries X11, X22 and X12, shape [..., 3]."""
     return np.stack([matrices[..., 0, 0], matrices[..., 1, 1], matrices[..., 0, 1]], axis=-1)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry.coordinates import to_ball
 from geomstats_ldp.plotting.drawing import (
@@ -22,6 +25,11 @@ from geomstats_ldp.plotting.drawing import (
     open_axes,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from geomstats_ldp.inference import WaldRegion
+
 _N_VERTICES = 401
 
 #: Distances from the origin at which circles are drawn.
@@ -40,7 +48,9 @@ _LABEL = {
 _N_GEODESICS = 4
 
 
-def plot_on_poincare_disc(region, ax=None, points=None, **kwargs):
+def plot_on_poincare_disc(
+    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+) -> Axes:
     """Draw a region of the hyperbolic plane in the Poincaré disc.
 
     The circles are those of distance 1, 2 and 3 from the origin, the straight lines geodesics

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import PlotError
 
+if TYPE_CHECKING:
+    from geomstats_ldp.inference import WaldRegion
+
 #: Looks, in grey: lines that help the eye, the estimate, data.
-GUIDE = {"color": "0.8", "linewidth": 0.7, "zorder": 1}
-CENTER = {"color": "k", "marker": "+", "markersize": 8, "linestyle": "none", "zorder": 6}
-POINTS = {"color": "0.35", "marker": ".", "markersize": 4, "mec": "none", "linestyle": "none"}
+GUIDE: dict[str, Any] = {"color": "0.8", "linewidth": 0.7, "zorder": 1}
+CENTER: dict[str, Any] = {
+    "color": "k",
+    "marker": "+",
+    "markersize": 8,
+    "linestyle": "none",
+    "zorder": 6,
+}
+POINTS: dict[str, Any] = {
+    "color": "0.35",
+    "marker": ".",
+    "markersize": 4,
+    "mec": "none",
+    "linestyle": "none",
+}
 
 #: Opacity of the inside of a region, which has the colour of its boundary.
 FILL = 0.25
@@ -47,7 +65,7 @@ def check_space(region, space, function):
         raise PlotError(f"{function} draws regions on {space}; got one on {space_of(region)}")
 
 
-def internal_points(region, points):
+def internal_points(region: WaldRegion, points: ArrayLike | None) -> np.ndarray:
     """Points of the user as a list in the coordinates of the package, shape [n, *point_shape]."""
     shape = region.geometry.shape
     if points is None:
@@ -88,7 +106,7 @@ def open_axes(ax, function, in_3d=False, size=None):
     return ax
 
 
-def curve_style(kwargs, **own):
+def curve_style(kwargs: dict[str, Any], **own: Any) -> dict[str, Any]:
     """Look of the boundary of a region: the common one, that of a picture, the user's wishes."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from geomstats_ldp.exceptions import PlotError
 from geomstats_ldp.plotting.drawing import open_axes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from geomstats_ldp.inference import SmoothFunctional
+
 #: Size of a new figure in inches: its width, and the height beside and for each component.
 _WIDTH, _MARGIN, _LINE = 5.5, 0.9, 0.35
 
 
-def plot_loadings(functional, names=None, level=0.95, ax=None):
+def plot_loadings(
+    functional: SmoothFunctional,
+    names: Sequence[str] | None = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the components of a functional with an interval each, one below the other.
 
     Parameters

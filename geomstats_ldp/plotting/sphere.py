@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.plotting.drawing import (
     CENTER,
@@ -21,6 +24,11 @@ from geomstats_ldp.plotting.drawing import (
     open_axes,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from geomstats_ldp.inference import WaldRegion
+
 _N_VERTICES = 401
 
 #: Angle between neighbouring meridians and parallels, in degrees.
@@ -33,7 +41,9 @@ _FACING = 0.95
 _BEHIND = {"color": "0.75"}
 
 
-def plot_on_sphere(region, ax=None, points=None, **kwargs):
+def plot_on_sphere(
+    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+) -> Axes:
     """Draw a region on the unit sphere, its centre towards the viewer.
 
     Meridians and parallels of the third axis are 30 degrees apart. What lies behind is paler. On

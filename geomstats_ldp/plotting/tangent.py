@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from geomstats_ldp.plotting.drawing import CENTER, circle, curve_style, name_level, open_axes
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from geomstats_ldp.inference import WaldRegion
+
 _N_VERTICES = 201
 
 
-def plot_tangent_ellipse(region, ax=None, **kwargs):
+def plot_tangent_ellipse(region: WaldRegion, ax: Axes | None = None, **kwargs: Any) -> Axes:
     """Draw a region in the first two coordinates of the tangent frame at its centre.
 
-    In more than two dimensions it is the shadow of the ellipsoid on these coordinates.
+    In more than two dimensions it is the projection of the ellipsoid to these coordinates.
 
     Parameters
     ----------

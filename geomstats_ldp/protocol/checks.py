@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions import check_region, region_of_iterates, region_of_queries
 from geomstats_ldp.schedules import check_direction_cycle
+from geomstats_ldp.validation import check_integer, check_positive, finite_array
 
 
 def check_protocol(protocol):
@@ -37,13 +36,13 @@ def check_protocol(protocol):
     check_direction_cycle(protocol.directions, dim)
     check_preconditioner(protocol.preconditioner, dim)
     protocol.inference.check_dimension(dim)
-    bound = check_hessian_bound(protocol.hessian_bound)
+    bound = check_positive("hessian_bound", protocol.hessian_bound)
     known = protocol.inference.hessian_range
     if known is not None and known[0] > bound:
         raise ProtocolError(f"hessian_range must begin under hessian_bound={bound}; got {known}")
-    check_count("pairs_per_round", protocol.pairs_per_round)
+    check_integer("pairs_per_round", protocol.pairs_per_round)
     if protocol.n_participants is not None:
-        check_count("n_participants", protocol.n_participants)
+        check_integer("n_participants", protocol.n_participants)
     _check_plan(protocol)
 
 
@@ -71,21 +70,6 @@ def _check_plan(protocol):
         )
 
 
-def check_hessian_bound(hessian_bound):
-    """Return the bound as a float, or raise ProtocolError unless it is positive and finite."""
-    bound = float(hessian_bound)
-    if not (np.isfinite(bound) and bound > 0):
-        raise ProtocolError(f"hessian_bound must be positive and finite; got {bound}")
-    return bound
-
-
-def check_count(name, value):
-    """Return a positive integer as an int, or raise ProtocolError naming it."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ProtocolError(f"{name} must be a positive integer; got {value!r}")
-    return int(value)
-
-
 def check_preconditioner(preconditioner, dim):
     """Return a preconditioner as a matrix, shape [dim, dim]; None is the identity.
 
@@ -96,12 +80,7 @@ def check_preconditioner(preconditioner, dim):
     """
     if preconditioner is None:
         return np.eye(dim)
-    preconditioner = np.array(preconditioner, dtype=float)
-    if preconditioner.shape != (dim, dim) or not np.isfinite(preconditioner).all():
-        raise ProtocolError(
-            f"preconditioner must be a finite matrix of shape {(dim, dim)}; "
-            f"got shape {preconditioner.shape}"
-        )
+    preconditioner = finite_array("preconditioner", preconditioner, (dim, dim))
     symmetric = np.allclose(preconditioner, preconditioner.T, rtol=1e-10)
     if not symmetric or np.linalg.eigvalsh(preconditioner)[0] <= 0:
         raise ProtocolError("preconditioner must be symmetric positive definite")

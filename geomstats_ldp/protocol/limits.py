@@ -6,9 +6,8 @@ are made when it is used: one line could ask for more memory than there is.
 
 from __future__ import annotations
 
-from numbers import Integral
-
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import check_integer
 
 #: Dimension of the manifold; 465 is that of 30 x 30 covariance matrices.
 LARGEST_DIM = 512
@@ -35,10 +34,12 @@ def check_limits(record):
     dim, size, _ = _space_sizes(record["space"], LARGEST_FACTORS)
     _check_at_most("dimension of the space", dim, LARGEST_DIM)
     _check_at_most("number of entries of a point", size, LARGEST_POINT)
-    _check_at_most("dim of the mechanism", _size("dim", record["mechanism"]["dim"]), LARGEST_DIM)
+    _check_at_most(
+        "dim of the mechanism", check_integer("dim", record["mechanism"]["dim"], 0), LARGEST_DIM
+    )
     _check_at_most("number of basis vectors", len(record["basis"]), LARGEST_DIM)
     _check_at_most("number of directions", len(record["directions"]), LARGEST_CYCLE)
-    asked = 2 * _size("pairs_per_round", record["pairs_per_round"]) * size
+    asked = 2 * check_integer("pairs_per_round", record["pairs_per_round"], 0) * size
     _check_at_most("number of entries of the queries of a round", asked, LARGEST_ROUND)
 
 
@@ -57,19 +58,13 @@ def _space_sizes(record, room):
     if "shape" in record:
         size = 1
         for entry in record["shape"]:
-            size *= _size("shape", entry)
+            size *= check_integer("shape", entry, 0)
         return 1, size, room  # the dimension of a registered space is its own
     if "n" in record:
-        size = _size("n", record["n"]) ** 2
+        size = check_integer("n", record["n"], 0) ** 2
         return 1, size, room
-    dim = _size("dim", record.get("dim", 1))
+    dim = check_integer("dim", record.get("dim", 1), 0)
     return dim, dim + 1, room
-
-
-def _size(name, value):
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise ProtocolError(f"{name} must be an integer; got {str(value)[:20]!r}")
-    return int(value)
 
 
 def _check_at_most(what, value, limit):

@@ -52,13 +52,27 @@ class Query:
     side: str
     point: np.ndarray
 
-    def to_json(self):
+    def to_json(self) -> str:
         """JSON text, to send to a participant."""
         return canonical_json({**self.__dict__, "point": np.asarray(self.point).tolist()})
 
     @classmethod
-    def from_json(cls, text):
-        """Inverse of `to_json`."""
+    def from_json(cls, text: str) -> Query:
+        """Read the text that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        query : Query
+
+        Raises
+        ------
+        MessageError
+            If the text is not a query.
+        """
         with _reading(cls):
             record = parse_json(text, SHORT_TEXT)
             _check_fields(cls, record)
@@ -92,7 +106,7 @@ class Message:
     tangent_vec: np.ndarray | None = field(default=None, compare=False)
     candidate: int | tuple | None = None
 
-    def to_json(self):
+    def to_json(self) -> str:
         """JSON text, to send to the server: no float of the answer is in it.
 
         Raises
@@ -110,8 +124,23 @@ class Message:
         return canonical_json(record)
 
     @classmethod
-    def from_json(cls, text):
-        """Inverse of `to_json`; the vector is None, see `Protocol.tangent_vec`."""
+    def from_json(cls, text: str) -> Message:
+        """Read the text that `to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        message : Message
+            Without its vector, which `Protocol.tangent_vec` computes.
+
+        Raises
+        ------
+        MessageError
+            If the text is not a message.
+        """
         with _reading(cls):
             record = parse_json(text, SHORT_TEXT)
             _check_fields(cls, record, left_out={"tangent_vec"})

@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, region_of_queries
-from geomstats_ldp.geometry.regions import check_region, region_from_spec
+from geomstats_ldp.geometry.regions import WorkingRegion, check_region, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
-from geomstats_ldp.mechanisms import mechanism_from_spec
+from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
 from geomstats_ldp.protocol.checks import (
-    check_count,
-    check_hessian_bound,
     check_preconditioner,
     check_protocol,
 )
 from geomstats_ldp.protocol.limits import check_limits
+from geomstats_ldp.protocol.messages import Message
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
@@ -32,6 +33,7 @@ from geomstats_ldp.serialization import (
     number_array,
     parse_json,
 )
+from geomstats_ldp.validation import check_integer, check_positive
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 2
@@ -115,25 +117,27 @@ class Protocol:
     # ---------------------------------------------------------------- objects
 
     @cached_property
-    def geometry(self):
+    def geometry(self) -> Geometry:
         """The `Geometry` this protocol describes."""
         return Geometry(
             space_from_spec(self.space_spec), self.reference, self.basis, retraction=self.retraction
         )
 
     @cached_property
-    def mechanism(self):
+    def mechanism(self) -> Mechanism:
         """The mechanism each participant applies."""
         return mechanism_from_spec(self.mechanism_spec)
 
     @cached_property
-    def working_region(self):
+    def working_region(self) -> WorkingRegion:
         """Region K_s that holds the iterates."""
         return region_from_spec(self.working_region_spec)
 
     @cached_property
-    def schedule(self):
-        """Clock of the recursion."""
+    def schedule(self) -> Schedule:
+        """Schedule of the recursion; a collection in rounds has none."""
+        if self.gain is None:
+            raise ProtocolError("a protocol in rounds has no gain, and so no schedule")
         return Schedule(
             directions=np.array(self.directions),
             radius_maximum=self.radius.maximum,
@@ -148,11 +152,11 @@ class Protocol:
         )
 
     @cached_property
-    def query_region(self):
+    def query_region(self) -> WorkingRegion:
         """Region K_q that holds every query."""
         return region_of_queries(self.geometry, self.working_region, self.radius.maximum)
 
-    def tangent_vec(self, message, point):
+    def tangent_vec(self, message: Message, point: np.ndarray) -> np.ndarray | None:
         """Ambient tangent vector that a message stands for; anybody can compute it.
 
         Parameters
@@ -164,6 +168,7 @@ class Protocol:
         Returns
         -------
         tangent_vec : array, shape [*point_shape]
+            None if the message holds neither a candidate nor a vector.
 
         Raises
         ------
@@ -175,13 +180,13 @@ class Protocol:
         return self.geometry.lift(self.mechanism.candidate_vector(message.candidate), point)
 
     @property
-    def dim(self):
+    def dim(self) -> int:
         """Dimension d of the manifold."""
         return len(self.basis)
 
     # ---------------------------------------------------------------- records
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         record = {"format": _FORMAT}
         for field in fields(self):
@@ -190,12 +195,12 @@ class Protocol:
             record[name] = value.to_spec() if hasattr(value, "to_spec") else value
         return record
 
-    def to_json(self):
+    def to_json(self) -> str:
         """JSON text that `from_json` reads back to an equal protocol."""
         return canonical_json(self.to_spec())
 
     @classmethod
-    def from_json(cls, text, fingerprint=None):
+    def from_json(cls, text: str, fingerprint: str | None = None) -> Protocol:
         """Rebuild a protocol.
 
         Parameters
@@ -203,6 +208,10 @@ class Protocol:
         text : str
         fingerprint : str, optional
             Of the protocol that was published, for a device that should not take any other.
+
+        Returns
+        -------
+        protocol : Protocol
 
         Raises
         ------
@@ -235,7 +244,7 @@ class Protocol:
         return protocol
 
     @cached_property
-    def fingerprint(self):
+    def fingerprint(self) -> str:
         """Hexadecimal digest that messages carry, equal for equal protocols only."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
@@ -270,24 +279,24 @@ def check_is_protocol(protocol):
 
 
 def make_protocol(
-    space,
-    loss,
-    mechanism,
-    working_region,
+    space: Any,
+    loss: Any,
+    mechanism: Mechanism,
+    working_region: WorkingRegion,
     *,
-    radius,
-    gain,
-    inference=None,
-    retraction="exponential",
-    reference=None,
-    initial_point=None,
-    directions=None,
-    preconditioner=None,
-    hessian_bound=None,
-    pairs_per_round=1,
-    n_participants=None,
-    rounds=None,
-):
+    radius: RadiusRule,
+    gain: GainRule | None,
+    inference: InferenceRule | None = None,
+    retraction: str = "exponential",
+    reference: ArrayLike | None = None,
+    initial_point: ArrayLike | None = None,
+    directions: ArrayLike | None = None,
+    preconditioner: ArrayLike | None = None,
+    hessian_bound: float | None = None,
+    pairs_per_round: int = 1,
+    n_participants: int | None = None,
+    rounds: RoundPlan | None = None,
+) -> Protocol:
     """Build a protocol from objects, and check that its parts fit together.
 
     Parameters
@@ -314,6 +323,10 @@ def make_protocol(
     n_participants : int, optional
     rounds : RoundPlan, optional
         Default symmetric pairs.
+
+    Returns
+    -------
+    protocol : Protocol
 
     Raises
     ------
@@ -352,10 +365,10 @@ def make_protocol(
         radius=radius,
         gain=gain,
         inference=(InferenceRule() if inference is None else inference).settled(),
-        hessian_bound=check_hessian_bound(hessian_bound),
-        pairs_per_round=check_count("pairs_per_round", pairs_per_round),
+        hessian_bound=check_positive("hessian_bound", hessian_bound),
+        pairs_per_round=check_integer("pairs_per_round", pairs_per_round),
         n_participants=(
-            None if n_participants is None else check_count("n_participants", n_participants)
+            None if n_participants is None else check_integer("n_participants", n_participants)
         ),
         rounds=rounds,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from numbers import Integral
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.protocol.rules import _positive, _Rule
+from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
+from geomstats_ldp.validation import check_choice, check_integer, check_real
 
 #: Share of an even part that the first round gets.
 _FIRST_SHARE = 1 / 3
@@ -18,7 +18,7 @@ _MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
-class RoundPlan(_Rule):
+class RoundPlan(Rule):
     """Rounds of a collection, in which many participants are asked at the same few points.
 
     Parameters
@@ -46,42 +46,34 @@ class RoundPlan(_Rule):
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
-        if not _is_count(self.minimum):
-            raise ProtocolError(f"minimum must be a positive integer; got {self.minimum!r}")
-        if self.moment not in MOMENTS:
-            raise ProtocolError(f"moment must be one of {MOMENTS}; got {self.moment!r}")
-        if self.bending_length != math.inf:
-            _positive("bending_length", self.bending_length)
+        check_integer("minimum", self.minimum)
+        check_choice("moment", self.moment, MOMENTS)
+        check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
         if self.sizes is not None:
             self._check_sizes()
         self._settle()
 
     def _check_sizes(self):
-        sizes = tuple(self.sizes)
-        if len(sizes) != self.n_rounds or not all(map(_is_count, sizes)):
+        sizes = tuple(check_integer("sizes", size) for size in self.sizes)
+        if len(sizes) != self.n_rounds:
             raise ProtocolError(
-                f"sizes must be {self.n_rounds} positive integers, one a round; got {self.sizes!r}"
+                f"sizes must be {self.n_rounds} integers, one a round; got {len(sizes)}"
             )
-        object.__setattr__(self, "sizes", tuple(map(int, sizes)))
+        if self.minimum > min(sizes):
+            raise ProtocolError(
+                f"minimum must be at most the smallest of sizes={sizes}; got {self.minimum}"
+            )
+        object.__setattr__(self, "sizes", sizes)
 
     @property
-    def n_participants(self):
+    def n_participants(self) -> int | None:
         """Participants planned in all, or None."""
         return None if self.sizes is None else sum(self.sizes)
 
 
-def _is_count(value):
-    return isinstance(value, Integral) and not isinstance(value, bool) and value >= 1
-
-
 def check_n_rounds(n_rounds):
-    """Return a number of rounds, or raise ProtocolError."""
-    if not _is_count(n_rounds) or n_rounds > _MOST_ROUNDS:
-        raise ProtocolError(
-            f"n_rounds must be an integer from 1 to {_MOST_ROUNDS}, or None for pairs; "
-            f"got {n_rounds!r}"
-        )
-    return int(n_rounds)
+    """Return a number of rounds, or raise as `check_integer`."""
+    return check_integer("n_rounds", n_rounds, high=_MOST_ROUNDS)
 
 
 def round_sizes(n_participants, n_rounds, smallest):

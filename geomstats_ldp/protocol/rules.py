@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
+from geomstats_ldp.validation import (
+    check_choice,
+    check_non_negative,
+    check_positive,
+    check_real,
+    check_shape,
+)
 
 HESSIANS = ("shrunk", "isotropic", "raw")
 DIVISORS = ("regression", "pairs")
-
-
-def _positive(name, value):
-    value = float(value)
-    if not (math.isfinite(value) and value > 0):
-        raise ProtocolError(f"{name} must be positive and finite; got {value}")
-    return value
-
-
-def _non_negative(name, value):
-    value = float(value)
-    if not (math.isfinite(value) and value >= 0):
-        raise ProtocolError(f"{name} must be non-negative and finite; got {value}")
-    return value
 
 
 #: Plain types by annotation, which is a text where annotations are not evaluated.
 _PLAIN = {"float": float, "int": int, float: float, int: int}
 
 
-class _Rule:
+class Rule:
+    """Plain numbers of a public rule."""
+
     def _settle(self):
         """Store every number as a plain one, so that equal rules have equal records."""
         for field in fields(self):
@@ -40,13 +36,13 @@ class _Rule:
             if plain is not None:
                 object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
-        return asdict(self)
+        return asdict(self)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)
-class RadiusRule(_Rule):
+class RadiusRule(Rule):
     """Query radius h = min(maximum, scale * c^-exponent) in cycle c = 1, 2, ...
 
     Parameters
@@ -64,19 +60,29 @@ class RadiusRule(_Rule):
     exponent: float
 
     def __post_init__(self):
-        _positive("radius maximum", self.maximum)
-        _positive("radius scale", self.scale)
+        check_positive("radius maximum", self.maximum)
+        check_positive("radius scale", self.scale)
         check_radius_exponent(self.exponent)
         self._settle()
 
     @classmethod
-    def fixed(cls, radius):
-        """The same radius throughout (fixed horizon, or an affine score)."""
+    def fixed(cls, radius: float) -> RadiusRule:
+        """Rule of one radius throughout, for a fixed horizon or an affine score.
+
+        Parameters
+        ----------
+        radius : float
+            In tangent length.
+
+        Returns
+        -------
+        rule : RadiusRule
+        """
         return cls(maximum=radius, scale=radius, exponent=0.0)
 
 
 @dataclass(frozen=True)
-class GainRule(_Rule):
+class GainRule(Rule):
     """Gain ``constant * (i + offset)^-exponent`` per participant, and the step cap.
 
     Parameters
@@ -95,16 +101,15 @@ class GainRule(_Rule):
     step_cap: float
 
     def __post_init__(self):
-        _positive("gain constant", self.constant)
-        _non_negative("gain offset", self.offset)
+        check_positive("gain constant", self.constant)
+        check_non_negative("gain offset", self.offset)
         check_gain_exponent(self.exponent)
-        if self.step_cap != math.inf:
-            _positive("step_cap", self.step_cap)
+        check_real("step_cap", self.step_cap, "positive", lambda cap: cap > 0)
         self._settle()
 
 
 @dataclass(frozen=True)
-class InferenceRule(_Rule):
+class InferenceRule(Rule):
     """Constants of the nuisance estimates and of the finite-sample corrections.
 
     The defaults need no tuning; `paper` gives the form of the paper.
@@ -129,7 +134,8 @@ class InferenceRule(_Rule):
         Smallest scale of that floor, in units of the score squared.
     guard : float, optional
         Strength a of the finite-sample guard ``1 + a * min(u, guard_cap)^guard_power``. Default
-        1/2 + 6/d in d dimensions, and at most 2.5.
+        1/2 + 6/d in d dimensions, at most 2.5; with 6/(10 d)^(1/2) in place of 6/d from
+        d = 10 on.
     guard_cap : float
     guard_power : float
         1 in the paper; 2 is the order at which the noise of the Hessian enters the statistic.
@@ -163,29 +169,35 @@ class InferenceRule(_Rule):
 
     def __post_init__(self):
         for name in ("ridge", "hessian_unit", "covariance_unit", "guard_cap"):
-            _non_negative(name, getattr(self, name))
+            check_non_negative(name, getattr(self, name))
         if self.guard is not None:
-            object.__setattr__(self, "guard", _non_negative("guard", self.guard))
+            object.__setattr__(self, "guard", check_non_negative("guard", self.guard))
         for name in ("hessian_floor", "covariance_floor", "guard_power"):
-            _positive(name, getattr(self, name))
-        if self.hessian is not None and self.hessian not in HESSIANS:
-            raise ProtocolError(f"hessian must be one of {HESSIANS}; got {self.hessian!r}")
-        if self.divisor not in DIVISORS:
-            raise ProtocolError(f"divisor must be one of {DIVISORS}; got {self.divisor!r}")
+            check_positive(name, getattr(self, name))
+        check_choice("hessian", self.hessian, (*HESSIANS, None))
+        check_choice("divisor", self.divisor, DIVISORS)
         self._check_range()
         self._check_prior()
         self._settle()
 
-    def settled(self):
+    def settled(self) -> InferenceRule:
         """The rule with the Hessian named, as a protocol holds it."""
         return replace(self, hessian=self.hessian or "shrunk")
 
-    def check_dimension(self, dim):
-        """Raise ProtocolError if the prior is of another dimension."""
-        if self.prior_hessian is not None and len(self.prior_hessian) != dim:
-            raise ProtocolError(
-                f"prior_hessian must have shape {(dim, dim)}; got {np.shape(self.prior_hessian)}"
-            )
+    def check_dimension(self, dim: int) -> None:
+        """Refuse a prior of another dimension.
+
+        Parameters
+        ----------
+        dim : int
+
+        Raises
+        ------
+        ProtocolError
+            If the shape of `prior_hessian` is not (dim, dim).
+        """
+        if self.prior_hessian is not None:
+            check_shape("prior_hessian", self.prior_hessian, (dim, dim))
 
     def _check_range(self):
         if self.hessian_range is None:
@@ -213,11 +225,21 @@ class InferenceRule(_Rule):
                 f"prior_hessian must be a finite symmetric matrix; got {self.prior_hessian!r}"
             )
         object.__setattr__(self, "prior_hessian", tuple(map(tuple, prior.tolist())))
-        object.__setattr__(self, "prior_sd", _positive("prior_sd", self.prior_sd))
+        object.__setattr__(self, "prior_sd", check_positive("prior_sd", self.prior_sd))
 
     @classmethod
-    def paper(cls, *, guard=0.0, guard_cap=0.35):
-        """Estimates as in section S.3 of the paper: raw Hessian, linear guard, divisor L."""
+    def paper(cls, *, guard: float = 0.0, guard_cap: float = 0.35) -> InferenceRule:
+        """Estimates as in section S.3 of the paper: raw Hessian, linear guard, divisor L.
+
+        Parameters
+        ----------
+        guard : float, default=0.0
+        guard_cap : float, default=0.35
+
+        Returns
+        -------
+        rule : InferenceRule
+        """
         return cls(
             hessian="raw",
             hessian_unit=1.0,

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Line styles that stay apart in grey.
 _STYLES = (("o", "-", "0.0"), ("s", "--", "0.35"), ("^", "-.", "0.55"))
 
 
-def plot_nhanes(records, batch, names=("height", "weight", "waist")):
+def plot_nhanes(
+    records: Sequence[Any],
+    batch: np.ndarray,
+    names: Sequence[str] = ("height", "weight", "waist"),
+) -> Figure:
     """Loadings, angular error and largest semi-axis against epsilon.
 
     Parameters

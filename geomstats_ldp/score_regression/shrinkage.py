@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 #: Smallest eigenvalues, relative to the public bounds, that keep the matrices invertible.
@@ -79,6 +81,7 @@ def guard_strength(dim):
     """Strength a of the guard by dimension.
 
     Matching the mean of the statistic asks for (d + 1) / (2 d), which tends to 1/2; its quantiles
-    ask for more, the less the more coordinates there are to average over.
+    ask for more, the less the more coordinates there are to average over: 6/d in few dimensions,
+    and of the order of the standard deviation of chi-squared over its mean from ten on.
     """
-    return min(2.5, 0.5 + 6.0 / dim)
+    return min(2.5, 0.5 + max(6.0 / dim, 6.0 / math.sqrt(10.0 * dim)))

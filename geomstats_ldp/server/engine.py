@@ -8,6 +8,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.server import recursion
+from geomstats_ldp.validation import check_choice
 
 #: Names of the engines; "auto" compiles wherever the space has closed forms.
 ENGINES = ("auto", "compiled", "geomstats")
@@ -73,8 +74,7 @@ def make_engine(name, geometry):
     ProtocolError
         If the name is unknown, or "compiled" is asked of a space without closed forms.
     """
-    if name not in ENGINES:
-        raise ProtocolError(f"engine must be one of {ENGINES}; got {name!r}")
+    check_choice("engine", name, ENGINES)
     twin = None if name == "geomstats" else geometry.twin()
     if twin is not None:
         return Engine(

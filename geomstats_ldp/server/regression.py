@@ -110,8 +110,15 @@ def close_cycle(sums, cycle):
             sums.dd[CURRENT, i, j] = 0.0
 
 
-def window(sums, n_pairs, n_directions):
-    """Regression window for the `n_pairs` pairs received so far.
+def window(sums: RegressionSums, n_pairs: int, n_directions: int) -> Window:
+    """Sums over the pairs of the regression window.
+
+    Parameters
+    ----------
+    sums : RegressionSums
+    n_pairs : int
+        Pairs received so far.
+    n_directions : int
 
     Returns
     -------

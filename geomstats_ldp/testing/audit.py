@@ -11,13 +11,17 @@ none, which is what docs/theory/release_by_candidate.md is for.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from geomstats_ldp.mechanisms import make_streams
+from geomstats_ldp.mechanisms import Mechanism, make_streams
+from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
+from geomstats_ldp.protocol import Protocol, Query
 
 #: Quantiles of a feature that are tried as thresholds of an event, besides its smallest values.
 _LEVELS = np.linspace(0.02, 0.98, 49)
@@ -50,12 +54,20 @@ class AuditResult(NamedTuple):
     classifier: float
 
     @property
-    def epsilon(self):
+    def epsilon(self) -> float:
         """The largest of them."""
         return max(self)
 
 
-def audit_release(release, data, *, n=1000, unit=1.0, delta=0.0, confidence=0.99):
+def audit_release(
+    release: Callable,
+    data: tuple[ArrayLike, ArrayLike],
+    *,
+    n: int = 1000,
+    unit: float = 1.0,
+    delta: float = 0.0,
+    confidence: float = 0.99,
+) -> AuditResult:
     """Bound epsilon from below by telling two data apart.
 
     Parameters
@@ -82,7 +94,7 @@ def audit_release(release, data, *, n=1000, unit=1.0, delta=0.0, confidence=0.99
     texts, vectors, refused = zip(*(map(list, zip(*sample)) for sample in samples))
     dim = max([len(v) for vs in vectors for v in vs if v is not None], default=1)
     arrays = [np.array([np.zeros(dim) if v is None else v for v in vs]) for vs in vectors]
-    families = {
+    families: dict[str, Any] = {
         "place": [_place(array, arrays) for array in arrays],
         "bits": [_bits(array, unit, _origins(data, dim)) for array in arrays],
         "support": [_support(array) for array in arrays],
@@ -91,7 +103,7 @@ def audit_release(release, data, *, n=1000, unit=1.0, delta=0.0, confidence=0.99
     }
     # Two directions of each kind are judged.
     level = (1.0 - confidence) / (2 * len(families))
-    return AuditResult(**{name: _bound(*pair, delta, level) for name, pair in families.items()})
+    return AuditResult(**{name: _bound(a, b, delta, level) for name, (a, b) in families.items()})
 
 
 def _try(release, datum):
@@ -105,7 +117,7 @@ def _try(release, datum):
 # ---------------------------------------------------------------------------- what releases
 
 
-def device_release(protocol, query):
+def device_release(protocol: Protocol, query: Query) -> Callable:
     """Release on a device of a person of their own, the text of a message.
 
     Parameters
@@ -128,7 +140,7 @@ def device_release(protocol, query):
     return release
 
 
-def candidate_release(mechanism):
+def candidate_release(mechanism: Mechanism) -> Callable:
     """Release of a score vector as on a device, by a mechanism alone; see `audit_release`."""
 
     def release(vector):
@@ -140,7 +152,7 @@ def candidate_release(mechanism):
     return release
 
 
-def direct_release(mechanism, random_state=0):
+def direct_release(mechanism: Mechanism, random_state: Seed = 0) -> Callable:
     """Release of a score vector in doubles, by the sampler of simulations; see `audit_release`."""
     streams = make_streams(random_state)
 

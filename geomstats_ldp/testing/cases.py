@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 
 class ConformanceError(AssertionError):
-    """A promise was not kept; the message says what was expected and what came."""
+    """A check failed; the message says what was expected and what came."""
 
 
 class Case(ABC):
     """Something to be examined, with the data and sizes to examine it at."""
 
     @abstractmethod
-    def checks(self):
-        """Functions of the case that raise ConformanceError; those that apply to it."""
+    def checks(self) -> list[Callable]:
+        """Checks that apply to the case: functions of it that raise ConformanceError."""
 
     @abstractmethod
     def __str__(self):
         """Name of the case, for test reports."""
 
 
-def run_checks(case):
+def run_checks(case: Case) -> None:
     """Run every check of a case, without pytest.
 
     Parameters
@@ -49,7 +51,7 @@ def run_checks(case):
         raise ConformanceError(f"{case} fails {len(failures)} checks\n{listed}")
 
 
-def parametrize_with_checks(cases):
+def parametrize_with_checks(cases: Iterable[Case]) -> Any:
     """Pytest decorator: one test for each check of each case.
 
     Parameters

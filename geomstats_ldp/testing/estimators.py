@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 import warnings
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,35 +51,35 @@ class EstimatorCase(Case):
 
     def __str__(self):
         # Named by the protocol, which needs no run: pytest asks when it collects.
-        protocol = self.make()._make_protocol(self.rows.shape[1], len(self.rows))
+        protocol = self._make()._make_protocol(self.rows.shape[1], len(self.rows))
         name, loss = type(self.estimator).__name__, protocol.loss_spec["name"]
         return f"{name} {loss} on {protocol.space_spec['name']} {self.rows.shape[1:]}"
 
-    def checks(self):
+    def checks(self) -> list[Callable]:
         """Checks of an estimator."""
         return list(_CHECKS)
 
     @cached_property
-    def rows(self):
+    def rows(self) -> np.ndarray:
         """The data as an array."""
         return np.array(self.X, dtype=float)
 
-    def make(self, **parameters):
+    def _make(self, **parameters):
         """A fresh clone with a seed."""
         return clone(self.estimator).set_params(random_state=0, **parameters)
 
     @cached_property
-    def fitted(self):
+    def fitted(self) -> Any:
         """A clone that `fit` has run."""
         with quiet():
-            return self.make(tuning__keep_transcript=True).fit(self.rows)
+            return self._make(tuning__keep_transcript=True).fit(self.rows)
 
-    def started(self, **parameters):
+    def _started(self, **parameters):
         """A clone that collects messages, for as many participants as there are rows."""
-        planned = self.make(n_participants=len(self.rows), **parameters)
+        planned = self._make(n_participants=len(self.rows), **parameters)
         return planned.start(self.rows.shape[1])
 
-    def run(self, estimator, client, stop):
+    def _run(self, estimator, client, stop):
         """Let participants answer open queries until `stop` have."""
         data = estimator._to_internal(self.rows)
         while estimator.n_participants_ < stop:
@@ -118,7 +119,7 @@ def require_same_state(one, other, what, tolerance=0.0):
 
 def check_parameters(case):
     """Clones carry the parameters, and `fit` leaves every one of them as it is."""
-    parameters, made = case.estimator.get_params(deep=False), case.make()
+    parameters, made = case.estimator.get_params(deep=False), case._make()
     server = getattr(case.estimator, "server_", None)
     before = made.get_params(deep=False)
     require_equal(sorted(before), sorted(parameters), "names of the parameters of a clone")
@@ -133,10 +134,10 @@ def check_parameters(case):
 
 def check_fit_is_reproducible(case):
     """The same seed gives the same state; other seeds other messages; data stay as they are."""
-    before, again = case.rows.copy(), case.make()
+    before, again = case.rows.copy(), case._make()
     with quiet():
         again.fit(case.rows)
-        other = case.make().set_params(random_state=1).fit(case.rows)
+        other = case._make().set_params(random_state=1).fit(case.rows)
     require_same_arrays(case.rows, before, "data after fit")
     require_same_state(again, case.fitted, "state of a second fit with the same seed")
     if np.isfinite(case.estimator.epsilon):
@@ -146,9 +147,9 @@ def check_fit_is_reproducible(case):
 
 def check_loop_equals_fit(case):
     """Queries, participants and `partial_fit` one round at a time give what `fit` does."""
-    live = case.started()
+    live = case._started()
     require_equal(live.protocol_, case.fitted.protocol_, "protocol of the live collection")
-    case.run(live, live.participant(), len(case.rows))
+    case._run(live, live.participant(), len(case.rows))
     require_same_state(live, case.fitted, "state of the live collection", _ROUNDING)
     require_equal(live.queries(), [], "open queries after the last participant")
 
@@ -156,9 +157,9 @@ def check_loop_equals_fit(case):
 def check_replay(case):
     """A transcript, and its rows as an array, give the state of the run to the last bit."""
     transcript = case.fitted.transcript_
-    replayed = case.make().partial_fit(transcript)
+    replayed = case._make().partial_fit(transcript)
     require_same_state(replayed, case.fitted, "state of the replayed transcript")
-    rows = case.started()
+    rows = case._started()
     for block in np.array_split(transcript.messages, 7):
         rows.partial_fit(block)
     require_same_state(rows, case.fitted, "state of the replayed rows")
@@ -166,15 +167,15 @@ def check_replay(case):
 
 def check_resume(case):
     """A saved collection, its open round included, goes on exactly as the unbroken one."""
-    live = case.started()
+    live = case._started()
     client = live.participant()
-    case.run(live, client, len(case.rows) // 4 * 2)
+    case._run(live, client, len(case.rows) // 4 * 2)
     datum = live._to_internal(case.rows)[live.n_participants_]
     live.partial_fit(client.respond(live.queries()[-1], datum))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.npz"
         live.save_state(path)
-        resumed = case.make().load_state(path)
+        resumed = case._make().load_state(path)
     require_equal(resumed.protocol_, live.protocol_, "protocol of the resumed collection")
     require_same_state(resumed, live, "state of the resumed collection")
     rest = [client.respond(query, datum) for query in live.queries()]
@@ -246,7 +247,7 @@ def check_bad_data(case):
         bad["off-manifold"][2] = case.off_manifold
     used = pickle.loads(pickle.dumps(case.fitted))
     for name, rows in bad.items():
-        for estimator in (case.make(), used):
+        for estimator in (case._make(), used):
             with quiet():
                 require_refused(
                     lambda estimator=estimator, rows=rows: estimator.fit(rows),
@@ -258,7 +259,7 @@ def check_bad_data(case):
 
 def check_bad_messages(case):
     """Foreign, repeated, late, NaN and off-tangent messages are refused, and change nothing."""
-    live = case.started()
+    live = case._started()
     client, data = live.participant(), live._to_internal(case.rows)
     first, second = (client.respond(q, y) for q, y in zip(live.queries(), data))
     live.partial_fit(first)

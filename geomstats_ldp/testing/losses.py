@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from geomstats_ldp.geometry import Geometry, geodesic_ball
+from geomstats_ldp.geometry import GeodesicBall, Geometry, geodesic_ball
 from geomstats_ldp.losses import loss_from_spec, score_into
 from geomstats_ldp.losses.radial import RadialLoss
 from geomstats_ldp.serialization import canonical_json, decode
@@ -63,7 +64,7 @@ class LossCase(Case):
     def __str__(self):
         return f"{self.loss.name} on {self.geometry.name} {self.geometry.shape}"
 
-    def checks(self):
+    def checks(self) -> list[Callable]:
         """Checks of a loss; those of a transform and of a twin where there is one."""
         has_twin = self.loss.twin() is not None and self.geometry.twin() is not None
         transform = [check_transform] if isinstance(self.loss, RadialLoss) else []
@@ -72,32 +73,32 @@ class LossCase(Case):
     # ---------------------------------------------------------------- what is examined
 
     @cached_property
-    def geometry(self):
+    def geometry(self) -> Geometry:
         """Geometry with its frame at the centre."""
         return Geometry(self.space, self.center)
 
     @cached_property
-    def region(self):
+    def region(self) -> GeodesicBall:
         """Region of the queries."""
         return geodesic_ball(self.geometry.reference, self.radius)
 
     @cached_property
-    def score_bound(self):
+    def score_bound(self) -> float:
         """The bound G that the loss states."""
         return float(self.loss.score_bound(self.geometry, self.region))
 
     @cached_property
-    def hessian_bound(self):
+    def hessian_bound(self) -> float:
         """The bound L_H that the loss states."""
         return float(self.loss.hessian_bound(self.geometry, self.region))
 
     @cached_property
-    def queries(self):
+    def queries(self) -> np.ndarray:
         """The centre, a point inside and points at the edge, shape [5, *point_shape]."""
-        return self.points_around(self.region.center, self.radius * np.array([0, 0.5, 1, 1, 1]))
+        return self._points_around(self.region.center, self.radius * np.array([0, 0.5, 1, 1, 1]))
 
     @cached_property
-    def raw(self):
+    def raw(self) -> np.ndarray:
         """Raw data, shape [n, *data_shape]."""
         if self.data is not None:
             return self.loss.check_data(self.geometry, self.data)
@@ -107,25 +108,25 @@ class LossCase(Case):
         rows = list(vectors / lengths.reshape(-1, *[1] * len(shape)))
         if tuple(shape) == self.geometry.shape:
             reach = min(4 * self.radius, 0.9 * self.geometry.injectivity_radius)
-            rows += list(self.points_around(self.region.center, np.linspace(0, reach, 24)))
-        kept = [row for row in rows if self.accepts(row)]
+            rows += list(self._points_around(self.region.center, np.linspace(0, reach, 24)))
+        kept = [row for row in rows if self._accepts(row)]
         require(kept, f"check_data: expected some of {len(rows)} rows to pass; pass data= instead")
         return np.stack(kept)
 
     @cached_property
-    def clipped(self):
+    def clipped(self) -> np.ndarray:
         """The raw data inside the public bounds."""
         return self.loss.clip(self.geometry, self.raw.copy())
 
     @cached_property
-    def data_are_points(self):
+    def data_are_points(self) -> bool:
         """Whether data lie on the manifold."""
         geometry = self.geometry
         return self.raw.shape[1:] == geometry.shape and all(
             geometry.is_on(y, 1e-6) for y in self.raw
         )
 
-    def accepts(self, row):
+    def _accepts(self, row):
         """Whether the loss takes this row for a datum."""
         try:
             self.loss.clip(self.geometry, self.loss.check_data(self.geometry, row))
@@ -133,18 +134,28 @@ class LossCase(Case):
             return False
         return True
 
-    def points_around(self, center, lengths):
+    def _points_around(self, center, lengths):
         """Points in random directions at the given distances from a centre."""
         coords = np.random.default_rng(self.seed).normal(size=(len(lengths), self.geometry.dim))
         coords *= (np.asarray(lengths) / np.linalg.norm(coords, axis=1))[:, None]
         return np.stack([self.geometry.exp(self.geometry.lift(c, center), center) for c in coords])
 
-    def score(self, point, data):
-        """Score of clipped data."""
+    def score(self, point: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """Scores of clipped data.
+
+        Parameters
+        ----------
+        point : array, shape [*point_shape]
+        data : array, shape [n, *data_shape]
+
+        Returns
+        -------
+        score : array, shape [n, *point_shape]
+        """
         return np.asarray(self.loss.score(self.geometry, point, data), dtype=float)
 
-    def norms(self, point, data):
-        """Riemannian norms of the scores of clipped data."""
+    def norms(self, point: np.ndarray, data: np.ndarray) -> np.ndarray:
+        """Riemannian norms of the scores of clipped data; see `score`."""
         return self.geometry.norm(self.score(point, data), point)
 
 

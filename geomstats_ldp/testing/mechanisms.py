@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,7 +55,7 @@ class MechanismCase(Case):
         m = self.mechanism
         return f"{m.name} epsilon={m.epsilon:g} dim={m.dim}"
 
-    def checks(self):
+    def checks(self) -> list[Callable]:
         """Checks of a mechanism; privacy unless epsilon is inf, the twin where there is one."""
         checks = list(_CHECKS)
         if math.isfinite(self.mechanism.epsilon):
@@ -66,7 +67,7 @@ class MechanismCase(Case):
         return checks
 
     @cached_property
-    def inputs(self):
+    def inputs(self) -> np.ndarray:
         """Zero, points inside, next to the boundary, at it and antipodal, shape [n, dim]."""
         mechanism = self.mechanism
         direction = np.random.default_rng(self.seed).normal(size=mechanism.dim)
@@ -75,7 +76,7 @@ class MechanismCase(Case):
         return mechanism.bound * np.stack([*rows, np.eye(mechanism.dim)[0]])
 
     @cached_property
-    def messages(self):
+    def messages(self) -> np.ndarray:
         """Messages of each input, shape [n_inputs, n, dim]; each has variates of its own."""
         streams = make_streams(self.seed)
         mechanism = self.mechanism
@@ -83,8 +84,21 @@ class MechanismCase(Case):
             [mechanism.release(v, mechanism.draw(self.n, streams)) for v in self.inputs]
         )
 
-    def require_mean(self, samples, expected, what):
-        """The mean of samples, shape [n, ...], is as expected up to Monte Carlo error."""
+    def require_mean(self, samples: np.ndarray, expected: np.ndarray, what: str) -> None:
+        """Require that a mean is as expected, up to Monte Carlo error.
+
+        Parameters
+        ----------
+        samples : array, shape [n, ...]
+        expected : array, shape [...]
+        what : str
+            What to call it in an error.
+
+        Raises
+        ------
+        ConformanceError
+            If it is not.
+        """
         error = samples.std(axis=0) / math.sqrt(len(samples))
         rounding = 1e-9 * np.abs(samples).max(initial=1e-300)
         require_close(samples.mean(axis=0), expected, self.largest_z * error + rounding, what)
@@ -205,7 +219,7 @@ def check_refusals(case):
     wide = np.zeros((2, mechanism.dim + 1))
     require_refused(lambda: mechanism.release(wide, variates), (ValueError,), "too wide a vector")
     text = np.full((2, mechanism.dim), "1.0")
-    require_refused(lambda: mechanism.release(text, variates), (TypeError,), "a vector of texts")
+    require_refused(lambda: mechanism.release(text, variates), (ValueError,), "a vector of texts")
     bad_parameters = [("epsilon", -1.0), ("epsilon", 0.0), ("epsilon", math.nan)]
     bad_parameters += [("delta", 1.0), ("dim", 0), ("bound", -1.0), ("bound", math.inf)]
     for name, value in bad_parameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,40 +48,40 @@ class SpaceCase(Case):
     def __str__(self):
         return f"{self.geometry.name} {self.geometry.shape} {self.retraction}"
 
-    def checks(self):
+    def checks(self) -> list[Callable]:
         """Checks of a space."""
         return list(_CHECKS)
 
     @cached_property
-    def geometry(self):
+    def geometry(self) -> Geometry:
         """Geometry with its frame at the centre."""
         return Geometry(self.space, self.center, retraction=self.retraction)
 
     @cached_property
-    def coords(self):
+    def coords(self) -> np.ndarray:
         """Coordinates of length at most the radius, shape [8, dim]."""
         coords = np.random.default_rng(self.seed).normal(size=(8, self.geometry.dim))
         lengths = np.linspace(0.1, 1.0, 8) * self.radius
         return coords * (lengths / np.linalg.norm(coords, axis=1))[:, None]
 
     @cached_property
-    def points(self):
+    def points(self) -> np.ndarray:
         """Points at those coordinates from the centre."""
         geometry = self.geometry
-        return np.stack([self.move(c, geometry.reference) for c in self.coords])
+        return np.stack([self._move(c, geometry.reference) for c in self.coords])
 
-    def move(self, coords, point):
+    def _move(self, coords, point):
         """Point at frame coordinates from another."""
         return self.geometry.exp(self.geometry.lift(coords, point), point)
 
 
 def check_frame(case):
-    """Lift and lower are inverse and isometric, and what they lift is tangent."""
+    """`lift` and `coordinates` are inverse and isometric, and lifted vectors are tangent."""
     geometry = case.geometry
     for point in case.points:
         vectors = np.stack([geometry.lift(c, point) for c in case.coords])
         require_close(
-            geometry.coordinates(vectors, point), case.coords, _TOLERANCE, "lower of lift"
+            geometry.coordinates(vectors, point), case.coords, _TOLERANCE, "coordinates of lift"
         )
         lengths = geometry.norm(vectors, point)
         require_close(lengths, np.linalg.norm(case.coords, axis=1), _TOLERANCE, "norm of lift")

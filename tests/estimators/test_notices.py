@@ -21,8 +21,9 @@ from geomstats_ldp.exceptions import (
     SafeguardWarning,
     SeedWarning,
     UninformativeRegionWarning,
+    WeakPrivacyWarning,
 )
-from geomstats_ldp.losses import TransformedFrechetLoss, register_transform
+from geomstats_ldp.losses import TransformedFrechetLoss, loss_of, register_transform
 
 
 def rows(n=400, seed=0):
@@ -51,15 +52,103 @@ def test_rows_past_the_bounds_are_counted():
     warning = caught(ClippingWarning, lambda: mean.fit(X))
     assert "30% of the rows" in str(warning.message) and "data_radius=1.0" in str(warning.message)
     assert warning.filename == __file__
-    X[:100] -= 3.0
+    assert mean.diagnostics_["clipped_share"] == 0.3
+    X[:300] -= 3.0
     with warnings.catch_warnings():
         warnings.simplefilter("error", ClippingWarning)
         mean.fit(X)
+        assert mean.diagnostics_["clipped_share"] == 0.0
         # Scaling to unit length is no clipping, and neither is rounding.
         PrivateVMFLocation(initial_point=[0, 0, 1], random_state=0).fit(rows())
         make_pca(random_state=0).fit(rows())
     blocks = lambda: mean.fit_blocks([rows()[:, :2] + 5.0], 400)  # noqa: E731
     assert "100% of the rows" in str(caught(ClippingWarning, blocks).message)
+
+
+@pytest.mark.parametrize("n_rounds", [None, 2])
+def test_clipping_is_weighed_against_the_region(n_rounds):
+    """By how far it moves a mean: a share alone says nothing."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-0.5, 0.5, size=(4000, 2))
+    mean = PrivateFrechetMean(epsilon=8.0, n_rounds=n_rounds, random_state=0)
+    far, near, few = X.copy(), X.copy(), X.copy()
+    far[:400] += 3.0  # a tenth, which was no reason to warn
+    message = str(caught(ClippingWarning, lambda: mean.fit(far)).message)
+    assert "10% of the rows" in message and "semi-axis" in message
+    near[:2000] *= 1.001 / np.linalg.norm(near[:2000], axis=1, keepdims=True)
+    few[0] = [1.5, 0.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClippingWarning)
+        for rows_in, share in ((near, 0.5), (few, 1 / 4000)):
+            assert mean.fit(rows_in).diagnostics_["clipped_share"] == share
+    assert "clipped_share" not in PrivateFrechetMean().partial_fit(np.zeros((40, 2))).diagnostics_
+
+
+@pytest.mark.parametrize("loss", ["squared", "pseudo_huber"])
+def test_the_bias_by_clipping_is_bounded(loss):
+    """The mean score at the centre of the data moves by no more than is said."""
+    scale = None if loss == "squared" else 0.5
+    mean = PrivateFrechetMean(loss=loss, scale=scale, epsilon=8.0, random_state=0)
+    X = np.random.default_rng(2).normal(0.4, 0.8, size=(1000, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LDPWarning)
+        mean.fit(X)
+    model, geometry = loss_of(mean.protocol_), mean.protocol_.geometry
+    kept = model.clip(geometry, X)
+    change = model.score(geometry, np.zeros(2), X) - model.score(geometry, np.zeros(2), kept)
+    assert np.linalg.norm(change.mean(axis=0)) <= mean._clipping.score_change
+    expected = np.linalg.norm(change, axis=1).mean()
+    assert mean._clipping.score_change == pytest.approx(expected, rel=1e-12)
+    assert mean._clipping.share == np.mean(np.linalg.norm(X, axis=1) > 1.0)
+
+
+def test_clipped_rows_of_a_principal_direction():
+    pca = make_pca(norm_bound=0.5, random_state=0)
+    assert "98% of the rows" in str(caught(ClippingWarning, lambda: pca.fit(rows())).message)
+    change = pca._clipping.score_change
+    u = np.array([1, 2, 1]) / np.sqrt(6)
+    X = rows()
+    kept = X * np.minimum(1.0, 0.5 / np.linalg.norm(X, axis=1, keepdims=True))
+    scores = [-(y @ u)[:, None] * (y - (y @ u)[:, None] * u) for y in (X, kept)]
+    assert change == pytest.approx(np.linalg.norm(scores[0] - scores[1], axis=1).mean(), rel=1e-10)
+
+
+def test_a_safeguard_is_told_of_once():
+    far = make_pca(initial_point=[1, -1, 0], region_radius=0.3, random_state=0)
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        far.fit(rows()).confidence_region()
+        far.test([0, 1, 0])
+    assert sum(warning.category is SafeguardWarning for warning in record) == 1
+
+
+def test_an_estimate_at_the_edge_says_where_the_target_may_be():
+    X = np.random.default_rng(0).normal([0.9, 0.9], 0.1, size=(8000, 2))
+    mean = PrivateFrechetMean(region_radius=0.5, data_radius=2.0, epsilon=8.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SafeguardWarning)
+        mean.fit(X)
+    message = str(caught(UninformativeRegionWarning, mean.confidence_region).message)
+    assert "the target may lie outside" in message and "initial_point" in message
+    assert "more participants" not in message
+
+
+def test_a_delta_that_is_no_privacy():
+    mean = PrivateFrechetMean(epsilon=1.0, mechanism="gaussian", random_state=0)
+    X = np.zeros((400, 2))
+    for delta in (0.5, 2e-3):
+        mean.set_params(delta=delta)
+        assert f"delta={delta}" in str(caught(WeakPrivacyWarning, lambda: mean.fit(X)).message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakPrivacyWarning)
+        mean.set_params(delta=1e-6).fit(X)
+
+
+def test_a_region_has_what_it_shows():
+    region = PrivateFrechetMean(epsilon=8.0, random_state=0).fit(np.zeros((400, 2)))
+    region = region.confidence_region()
+    assert f"largest_radius={region.largest_radius:.4g}" in repr(region)
+    assert region.largest_radius == region.angular_radii.max()
 
 
 def test_a_seeded_client_is_for_simulation():

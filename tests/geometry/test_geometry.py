@@ -244,7 +244,7 @@ def test_bad_points_are_named(point, match):
     ],
 )
 def test_the_first_bad_point_of_many_is_named(points, place):
-    with pytest.raises(ProtocolError, match="the data must .*; this fails" + place):
+    with pytest.raises(ProtocolError, match="the data must .*" + place):
         make("sphere2").check_points(points, "the data")
 
 
@@ -265,7 +265,7 @@ def test_check_point_returns_an_independent_point_on_the_sphere():
 def test_bad_constructions_are_refused():
     with pytest.raises(ProtocolError, match="retraction must be one of"):
         make("sphere2", retraction="cayley")
-    with pytest.raises(ProtocolError, match="on Euclidean"):
+    with pytest.raises(ProtocolError, match=r"one of \('exponential',\); got 'projection'"):
         make("euclidean", retraction="projection")
     basis = make("sphere2").basis
     with pytest.raises(ProtocolError, match="shape"):

@@ -150,10 +150,13 @@ def test_horizon_term_is_the_leading_excess_over_the_sandwich(offset, preconditi
         errors.append(np.linalg.norm(excess - term) / np.linalg.norm(excess))
         remainders.append(np.linalg.norm(excess - term) / np.linalg.norm(sandwich))
     # relative to the term, of order n^(a - 1), what is left is of an order smaller by a power
-    # of n: it must at least halve in each decade and be small at the last horizon
-    assert errors[1] < errors[0] / 1.5
-    assert errors[2] < errors[1] / 1.5
-    assert errors[2] < 0.2
+    # of n; with an offset the part of its start makes it small from the first horizon on
+    if offset == 0.0:
+        assert errors[1] < errors[0] / 1.5
+        assert errors[2] < errors[1] / 1.5
+        assert errors[2] < 0.2
+    else:
+        assert max(errors) < 0.1
     assert remainders[2] < 0.005
 
 
@@ -163,6 +166,8 @@ def test_horizon_term_solves_its_lyapunov_equation():
     n = 500
     # with a diagonal drift the equation reads (a_i + a_j) Y_ij = Xi_ij
     expected = sandwich / np.add.outer([2.0, 0.5], [2.0, 0.5]) / (n * 0.8 * (n + 4.0) ** -0.6)
+    # and A^-1 Xi + Xi A^-T has the entries (1 / a_i + 1 / a_j) Xi_ij
+    expected -= sandwich * np.add.outer([0.5, 2.0], [0.5, 2.0]) / (n * 0.8 * 4.0**-0.6)
     term = horizon_variance(sandwich, hessian, schedule, n)
     np.testing.assert_allclose(term, expected, rtol=1e-13)
 

@@ -216,7 +216,7 @@ def test_the_antipode_is_outside_of_an_exponential_region():
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, np.nan, "a", None, [0.95]])
 def test_bad_levels_are_refused(level):
     functional = SmoothFunctional(np.zeros(1), np.eye(1), np.eye(1))
-    named = re.escape(f"level must be a number in (0, 1); got {level!r}")
+    named = r"level must be .*in \(0, 1\); got " + re.escape(repr(level))
     for use in (
         lambda: make_region(level=level),
         lambda: functional.interval(level),
@@ -272,8 +272,8 @@ def test_points_off_the_manifold_are_named(method):
     np.testing.assert_allclose(stacked, np.stack([answer(good)] * 2), rtol=1e-12)
     np.testing.assert_allclose(answer(good * (1 + 1e-9)), answer(good), rtol=1e-6)
     for bad, match in [
-        (1.01 * good[1], r"points must lie on Hypersphere; got \["),
-        (np.zeros(3), r"points must lie on Hypersphere; got \[0. 0. 0.\]"),
+        (1.01 * good[1], "points must lie on Hypersphere; this fails"),
+        (np.zeros(3), "points must lie on Hypersphere; this fails"),
         (np.array([0.0, np.nan, 1.0]), "points must be finite"),
     ]:
         for points in (bad, np.stack([good[0], bad, good[2]])):

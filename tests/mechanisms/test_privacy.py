@@ -79,7 +79,7 @@ def test_worst_density_ratio_is_epsilon_and_attained_by_antipodes(name, dim, eps
     rng = np.random.default_rng(dim)
     inputs = adversarial_inputs(dim, rng)
     outputs = adversarial_outputs(mechanism, inputs, rng)
-    table = mechanism.log_density(outputs[:, None, :], inputs)  # shape=[outputs, inputs]
+    table = mechanism.log_density(outputs[:, None, :], inputs)  # shape [outputs, inputs]
     assert np.isfinite(table).all()  # the support does not depend on the input
     assert np.ptp(table, axis=1).max() <= epsilon + 1e-9
     for i in range(dim):

@@ -15,6 +15,7 @@ from geomstats_ldp.losses import (
     register_loss,
     register_transform,
 )
+from geomstats_ldp.registry import Registry
 from geomstats_ldp.testing import ConformanceError, LossCase, run_checks
 
 
@@ -178,7 +179,9 @@ def test_a_loss_of_another_space_is_named():
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_a_wrong_second_derivative_of_a_transform_is_caught(factor, monkeypatch):
     """The bounds hold all the same: they look at psi'' where it is negative, or is largest."""
-    monkeypatch.setattr("geomstats_ldp.losses.transformed_frechet._TRANSFORMS", {})
+    monkeypatch.setattr(
+        "geomstats_ldp.losses.transformed_frechet._TRANSFORMS", Registry("transform", repr)
+    )
     register_transform("log", np.log1p, lambda t: 1 / (1 + t), lambda t: -factor / (1 + t) ** 2)
     loss = TransformedFrechetLoss(center=np.zeros(2), data_radius=0.5, transform="log")
     with pytest.raises(ConformanceError) as caught:

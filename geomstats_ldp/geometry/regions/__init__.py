@@ -4,6 +4,7 @@ from geomstats_ldp.geometry.regions.ball import GeodesicBall, geodesic_ball, sph
 from geomstats_ldp.geometry.regions.band import SpectralBand, spectral_band
 from geomstats_ldp.geometry.regions.box import LogBox, log_box
 from geomstats_ldp.geometry.regions.projection import (
+    WorkingRegion,
     check_region,
     project,
     region_from_spec,
@@ -15,6 +16,7 @@ __all__ = [
     "GeodesicBall",
     "LogBox",
     "SpectralBand",
+    "WorkingRegion",
     "check_region",
     "geodesic_ball",
     "log_box",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 
-from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_positive, check_real
+
+if TYPE_CHECKING:
+    from geomstats_ldp.geometry.geometry import Geometry
 
 
 class GeodesicBall(NamedTuple):
@@ -32,26 +36,68 @@ class GeodesicBall(NamedTuple):
     holds_queries: bool = False
 
     @property
-    def in_radius(self):
+    def in_radius(self) -> float:
         """Smallest distance from the centre to the edge."""
         return self.radius
 
-    def contains(self, geometry, points, slack=EDGE):
-        """Whether points, shape [..., *point_shape], lie in the ball."""
-        return geometry.dist(points, self.center) <= self.radius + slack
+    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """Whether points lie in the region.
 
-    def depth(self, geometry, point):
-        """Distance from a point to the edge, or less; negative outside."""
+        Parameters
+        ----------
+        geometry : Geometry
+        points : array, shape [..., *point_shape]
+        slack : float
+            Distance past the edge, beyond rounding, that still counts as inside.
+
+        Returns
+        -------
+        inside : array of bool, shape [...]
+        """
+        return geometry.dist(points, self.center) <= self.radius * (1 + EDGE) + slack
+
+    def depth(self, geometry: Geometry, point: np.ndarray) -> float:
+        """Lower bound on the distance from a point to the edge, negative outside.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        point : array, shape [*point_shape]
+
+        Returns
+        -------
+        depth : float
+        """
         return self.radius - float(geometry.dist(point, self.center))
 
-    def widened(self, reach):
-        """Ball that holds everything within geodesic distance `reach`, negative to shrink."""
+    def widened(self, reach: float) -> GeodesicBall:
+        """Region that holds everything within a geodesic distance of this one.
+
+        Parameters
+        ----------
+        reach : float
+            That distance; a negative one shrinks the region.
+
+        Returns
+        -------
+        region : GeodesicBall
+        """
         return self._replace(radius=self.radius + reach)
 
-    def check(self, geometry):
-        """Nothing to refuse: balls are there on every space."""
+    def check(self, geometry: Geometry) -> None:
+        """Refuse a space on which the region does not exist; balls exist on every space.
 
-    def to_spec(self):
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Raises
+        ------
+        ProtocolError
+            Of other regions.
+        """
+
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return {
             "name": "geodesic_ball",
@@ -61,7 +107,7 @@ class GeodesicBall(NamedTuple):
         }
 
 
-def geodesic_ball(center, radius, holds_queries=False):
+def geodesic_ball(center: ArrayLike, radius: float, holds_queries: bool = False) -> GeodesicBall:
     """Geodesic ball about a public centre.
 
     Parameters
@@ -72,18 +118,20 @@ def geodesic_ball(center, radius, holds_queries=False):
         Keep iterates a query radius inside, so that the ball holds the queries as well. This is
         the radius-dependent inner projection of section S.3 of the paper.
 
+    Returns
+    -------
+    region : GeodesicBall
+
     Raises
     ------
     ProtocolError
         If the radius is not a positive finite number.
     """
-    radius = float(radius)
-    if not (math.isfinite(radius) and radius > 0):
-        raise ProtocolError(f"radius must be positive and finite; got {radius}")
+    radius = check_positive("radius", radius)
     return GeodesicBall(np.array(center, dtype=float), radius, bool(holds_queries))
 
 
-def spherical_cap(center, height, holds_queries=False):
+def spherical_cap(center: ArrayLike, height: float, holds_queries: bool = False) -> GeodesicBall:
     """Cap {x : <x, center> >= height} of the unit sphere, as a geodesic ball.
 
     Parameters
@@ -93,9 +141,17 @@ def spherical_cap(center, height, holds_queries=False):
         Smallest inner product with the centre; the angular radius is arccos(height) < pi/2.
     holds_queries : bool
         As for `geodesic_ball`.
+
+    Returns
+    -------
+    region : GeodesicBall
+
+    Raises
+    ------
+    ProtocolError
+        If the height is out of range.
     """
-    if not 0 < height < 1:
-        raise ProtocolError(f"height must lie in (0, 1); got {height}")
+    height = check_real("height", height, "in (0, 1)", lambda number: 0 < number < 1)
     return geodesic_ball(center, math.acos(height), holds_queries)
 
 
@@ -104,7 +160,7 @@ def project_to_ball(region, geometry, room, point, vectors, coords, out):
     """Metric projection, along the geodesic to the centre; see `project`."""
     radius = region.radius - room
     distance = dispatch.dist(geometry, point, region.center)
-    if distance <= radius + EDGE:
+    if distance <= radius + EDGE * region.radius:
         assign(point, out)
         return False
     dispatch.interpolate(geometry, region.center, point, radius / distance, vectors[0], out)

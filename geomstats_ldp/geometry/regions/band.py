@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -12,6 +12,9 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
 from geomstats_ldp.serialization import nested_tuple
+
+if TYPE_CHECKING:
+    from geomstats_ldp.geometry.geometry import Geometry
 
 _SPD = ("SPDAffineInvariant", "SPDLogEuclidean")
 
@@ -41,39 +44,39 @@ class SpectralBand(NamedTuple):
     holds_queries: bool = False
 
     @property
-    def radius(self):
+    def radius(self) -> float:
         """Largest distance from the centre."""
         return math.sqrt(len(self.center)) * self.in_radius
 
     @property
-    def in_radius(self):
+    def in_radius(self) -> float:
         """Smallest distance from the centre to the edge."""
         return 0.5 * math.log(self.upper / self.lower)
 
-    def contains(self, geometry, points, slack=EDGE):
-        """Whether matrices, shape [..., m, m], lie in the band."""
-        values = np.linalg.eigvalsh(points)
+    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """Whether matrices lie in the band; see `GeodesicBall.contains`."""
+        values, slack = np.linalg.eigvalsh(points), slack + EDGE
         return (values[..., 0] >= self.lower * math.exp(-slack)) & (
             values[..., -1] <= self.upper * math.exp(slack)
         )
 
-    def depth(self, geometry, point):
-        """Distance from a point to the edge, or less; negative outside."""
+    def depth(self, geometry: Geometry, point: np.ndarray) -> float:
+        """Lower bound on the distance to the edge; see `GeodesicBall.depth`."""
         values = np.linalg.eigvalsh(point)
         return min(math.log(values[0] / self.lower), math.log(self.upper / values[-1]))
 
-    def widened(self, reach):
-        """Band that holds everything within geodesic distance `reach`, negative to shrink."""
+    def widened(self, reach: float) -> SpectralBand:
+        """Band that holds all that is close to this one; see `GeodesicBall.widened`."""
         return self._replace(
             lower=self.lower * math.exp(-reach), upper=self.upper * math.exp(reach)
         )
 
-    def check(self, geometry):
-        """Raise ProtocolError unless the space is one of SPD matrices."""
+    def check(self, geometry: Geometry) -> None:
+        """Refuse a space of anything but SPD matrices; see `GeodesicBall.check`."""
         if geometry.name not in _SPD:
             raise ProtocolError(f"region 'spectral_band' needs SPD matrices; got {geometry.name}")
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return {
             "name": "spectral_band",
@@ -84,7 +87,7 @@ class SpectralBand(NamedTuple):
         }
 
 
-def spectral_band(n, lower, upper, holds_queries=False):
+def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = False) -> SpectralBand:
     """Matrices whose eigenvalues lie between two public bounds.
 
     Parameters
@@ -95,6 +98,10 @@ def spectral_band(n, lower, upper, holds_queries=False):
         Bounds on the eigenvalues, 0 < lower < upper.
     holds_queries : bool
         Keep iterates a query radius inside, so that the band holds the queries as well.
+
+    Returns
+    -------
+    region : SpectralBand
 
     Raises
     ------

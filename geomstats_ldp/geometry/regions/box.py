@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_shape
+
+if TYPE_CHECKING:
+    from geomstats_ldp.geometry.geometry import Geometry
 
 
 class LogBox(NamedTuple):
@@ -33,44 +38,42 @@ class LogBox(NamedTuple):
     holds_queries: bool = False
 
     @property
-    def radius(self):
+    def radius(self) -> float:
         """Distance from the centre to the corners."""
         return float(np.linalg.norm(self.half_widths))
 
     @property
-    def in_radius(self):
+    def in_radius(self) -> float:
         """Smallest distance from the centre to the edge."""
         return float(np.min(self.half_widths))
 
-    def contains(self, geometry, points, slack=EDGE):
-        """Whether points, shape [..., *point_shape], lie in the box."""
-        return np.all(self._coordinates(geometry, points) <= self.half_widths + slack, axis=-1)
+    def contains(self, geometry: Geometry, points: np.ndarray, slack: float = 0.0) -> np.ndarray:
+        """Whether points lie in the box; see `GeodesicBall.contains`."""
+        limits = self.half_widths * (1 + EDGE) + slack
+        return np.all(self._coordinates(geometry, points) <= limits, axis=-1)
 
-    def depth(self, geometry, point):
-        """Distance from a point to the edge, or less; negative outside."""
+    def depth(self, geometry: Geometry, point: np.ndarray) -> float:
+        """Lower bound on the distance to the edge; see `GeodesicBall.depth`."""
         return float(np.min(self.half_widths - self._coordinates(geometry, point)))
 
     def _coordinates(self, geometry, points):
         """Absolute coordinates, shape [..., dim]."""
         return np.abs(geometry.coordinates(geometry.log(points, self.center), self.center))
 
-    def widened(self, reach):
-        """Box that holds everything within geodesic distance `reach`, negative to shrink."""
+    def widened(self, reach: float) -> LogBox:
+        """Box that holds all that is close to this one; see `GeodesicBall.widened`."""
         return self._replace(half_widths=self.half_widths + reach)
 
-    def check(self, geometry):
-        """Raise ProtocolError unless the space is flat and of the dimension of the box."""
+    def check(self, geometry: Geometry) -> None:
+        """Refuse a space that is not flat or of another dimension; see `GeodesicBall.check`."""
         if not geometry.is_flat:
             raise ProtocolError(
                 f"region 'log_box' needs a flat space; got {geometry.name}. "
                 "Use geodesic_ball, or spectral_band for SPD matrices"
             )
-        if len(self.half_widths) != geometry.dim:
-            raise ProtocolError(
-                f"half_widths must have shape ({geometry.dim},); got {np.shape(self.half_widths)}"
-            )
+        check_shape("half_widths", self.half_widths, (geometry.dim,))
 
-    def to_spec(self):
+    def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
         return {
             "name": "log_box",
@@ -80,7 +83,7 @@ class LogBox(NamedTuple):
         }
 
 
-def log_box(center, half_widths, holds_queries=False):
+def log_box(center: ArrayLike, half_widths: ArrayLike, holds_queries: bool = False) -> LogBox:
     """Box about a public centre, in the logarithmic coordinates of a flat space.
 
     Parameters
@@ -92,6 +95,10 @@ def log_box(center, half_widths, holds_queries=False):
         the square root of two.
     holds_queries : bool
         Keep iterates a query radius inside, so that the box holds the queries as well.
+
+    Returns
+    -------
+    region : LogBox
 
     Raises
     ------
@@ -113,7 +120,7 @@ def project_to_box(region, geometry, room, point, vectors, coords, out):
     outside = False
     for i in range(coords.shape[0]):
         limit = region.half_widths[i] - room
-        if abs(coords[i]) > limit + EDGE:
+        if abs(coords[i]) > limit + EDGE * region.half_widths[i]:
             coords[i] = limit if coords[i] > 0 else -limit
             outside = True
     if not outside:

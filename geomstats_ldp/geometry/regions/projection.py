@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Union
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions.ball import GeodesicBall, geodesic_ball, project_to_ball
 from geomstats_ldp.geometry.regions.band import SpectralBand, project_to_band, spectral_band
 from geomstats_ldp.geometry.regions.box import LogBox, log_box, project_to_box
 from geomstats_ldp.twins import compile_for_twin, operation
+from geomstats_ldp.validation import check_choice
+
+if TYPE_CHECKING:
+    from geomstats_ldp.geometry.geometry import Geometry
+
+#: What may be a working region.
+WorkingRegion = Union[GeodesicBall, LogBox, SpectralBand]
 
 _PROJECTIONS = {
     GeodesicBall: project_to_ball,
@@ -74,9 +83,7 @@ def region_from_spec(spec):
     """
     parameters = dict(spec)
     name = parameters.pop("name", None)
-    if name not in _FROM_SPEC:
-        raise ProtocolError(f"region must be one of {sorted(_FROM_SPEC)}; got {name!r}")
-    return _FROM_SPEC[name](**parameters)
+    return _FROM_SPEC[check_choice("region", name, _FROM_SPEC)](**parameters)
 
 
 def check_region(geometry, region, query_radius):
@@ -94,8 +101,22 @@ def region_of_iterates(region, query_radius):
     return region.widened(-query_radius) if region.holds_queries else region
 
 
-def region_of_queries(geometry, region, query_radius):
+def region_of_queries(
+    geometry: Geometry, region: WorkingRegion, query_radius: float
+) -> WorkingRegion:
     """Region K_q that holds every query made from an iterate in the working region.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    region : GeodesicBall, LogBox or SpectralBand
+        The working region K_s.
+    query_radius : float
+        Largest tangent length of a step from an iterate to a query.
+
+    Returns
+    -------
+    query_region : GeodesicBall, LogBox or SpectralBand
 
     Raises
     ------

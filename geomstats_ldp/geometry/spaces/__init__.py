@@ -1,4 +1,4 @@
-"""The geomstats spaces the package knows: one file a space, guards and closed forms together."""
+"""The geomstats spaces the package knows: a file each, with corrections and closed forms."""
 
 from __future__ import annotations
 

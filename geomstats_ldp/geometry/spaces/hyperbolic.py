@@ -153,8 +153,8 @@ class HyperbolicTwin(NamedTuple):
         See `axes_of`.
     """
 
-    reference: np.ndarray
-    frame: np.ndarray
+    reference: np.ndarray | None
+    frame: np.ndarray | None
     axes: tuple
 
 

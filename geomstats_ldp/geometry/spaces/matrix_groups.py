@@ -1,7 +1,7 @@
 """Rotation matrices and subspaces; the compiled engine has no twins.
 
 Both logarithms of geomstats are matrix logarithms. Next to the cut locus they are complex matrices,
-wrong branches or an error of its own, depending on the size; the guards raise CutLocusError there.
+wrong branches or an error of its own, depending on the size; `log` raises CutLocusError there.
 """
 
 from __future__ import annotations

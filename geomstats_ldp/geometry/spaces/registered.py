@@ -7,13 +7,15 @@ rebuilds the protocol registers the space first.
 from __future__ import annotations
 
 import math
-from typing import Callable, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.registry import Registry
+from geomstats_ldp.validation import check_real
 
 #: Relative error that exponential, logarithm and transport may have where they are probed.
 _ROUNDING = 1e-6
@@ -64,7 +66,7 @@ class RegisteredSpace:
         If no space of that name is registered in this process.
     """
 
-    def __init__(self, name):
+    def __init__(self, name: str):
         self._space = _REGISTERED.find(name).space
         self.name = name
 
@@ -89,7 +91,13 @@ class RegisteredSpace:
         return f"RegisteredSpace({self.name!r})"
 
 
-def register_space(name, factory, *, curvature=(-math.inf, math.inf), injectivity_radius=math.inf):
+def register_space(
+    name: str,
+    factory: Callable[[], Any],
+    *,
+    curvature: tuple[float, float] = (-math.inf, math.inf),
+    injectivity_radius: float = math.inf,
+) -> RegisteredSpace:
     """Make a geomstats space known by name, so that protocols on it can be rebuilt.
 
     Every process that rebuilds such a protocol, a participant's device for one, has to register
@@ -134,9 +142,7 @@ def register_space(name, factory, *, curvature=(-math.inf, math.inf), injectivit
     low, high = (float(bound) for bound in curvature)
     if not low <= high:
         raise ProtocolError(f"curvature must be (lower, upper) bounds; got {curvature!r}")
-    radius = float(injectivity_radius)
-    if not radius > 0:
-        raise ProtocolError(f"injectivity_radius must be positive; got {injectivity_radius!r}")
+    radius = check_real("injectivity_radius", injectivity_radius, "positive", lambda r: r > 0)
     space = factory()
     for attribute in ("dim", "shape", "metric", "belongs", "to_tangent"):
         if not hasattr(space, attribute):

@@ -1,6 +1,6 @@
 """The unit sphere.
 
-The compiled functions are twins of the guarded geomstats calls, written so that they stay accurate
+The compiled functions are twins of the methods of the class, written so that they stay accurate
 where the textbook formula cancels: nearby points, and points close to antipodal. Arguments named
 ``out`` are overwritten and must not share memory with the inputs.
 """
@@ -157,8 +157,8 @@ class SphereTwin(NamedTuple):
         See `axes_of`.
     """
 
-    reference: np.ndarray
-    basis: np.ndarray
+    reference: np.ndarray | None
+    basis: np.ndarray | None
     projection: bool
     axes: tuple
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,8 +21,8 @@ from geomstats_ldp.exceptions import (
 from geomstats_ldp.inference import WaldRegion
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import check_data
+from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import GainRule, Protocol
-from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.replication.baselines.regression import (
     BaselineSandwich,
     fit_regression,
@@ -29,6 +31,10 @@ from geomstats_ldp.replication.baselines.regression import (
 )
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
+from geomstats_ldp.validation import check_integer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +62,7 @@ class BaselineFit:
     sandwich: BaselineSandwich
     counts: np.ndarray
 
-    def diagnostics(self):
+    def diagnostics(self) -> dict[str, Any]:
         """How the run went, as a dictionary of plain numbers."""
         sandwich, regression = self.sandwich, self.sandwich.regression
         return {
@@ -85,6 +91,10 @@ class BaselineEstimator(BaseEstimator):
         Which engine ran.
     """
 
+    protocol: Protocol
+    gain: GainRule | None
+    random_state: Seed
+
     @abstractmethod
     def _make_run(self, totals):
         """The `BaselineRun` for checkpoints at these numbers of participants."""
@@ -93,7 +103,7 @@ class BaselineEstimator(BaseEstimator):
     def _anchors(self, checkpoints):
         """Points about which the regressions were made."""
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -126,7 +136,7 @@ class BaselineEstimator(BaseEstimator):
         self.n_participants_ = totals[-1]
         return self
 
-    def confidence_region(self, level=0.95, checkpoint=None):
+    def confidence_region(self, level: float = 0.95, checkpoint: int | None = None) -> WaldRegion:
         """Wald confidence region of the parameter.
 
         Parameters
@@ -167,22 +177,22 @@ class BaselineEstimator(BaseEstimator):
         return region
 
     @property
-    def covariance_(self):
+    def covariance_(self) -> np.ndarray:
         """Covariance of the estimate in frame coordinates, shape [dim, dim]; divided by n or m."""
         return self._fit_at().sandwich.covariance
 
     @property
-    def hessian_(self):
+    def hessian_(self) -> np.ndarray:
         """Estimated Hessian of the population loss in frame coordinates, shape [dim, dim]."""
         return self._fit_at().sandwich.hessian
 
     @property
-    def score_covariance_(self):
+    def score_covariance_(self) -> np.ndarray:
         """Estimated covariance of one released score, shape [dim, dim]."""
         return self._fit_at().sandwich.score_covariance
 
     @property
-    def diagnostics_(self):
+    def diagnostics_(self) -> dict[str, Any]:
         """How the run went, at the last checkpoint; `BaselineFit.diagnostics` for the others."""
         return {"engine": self.engine_} | self._fit_at().diagnostics()
 
@@ -214,7 +224,7 @@ class BaselineEstimator(BaseEstimator):
     def _check_checkpoints(self, n_rows):
         """Planned numbers of participants, the last of which is that of the rows."""
         given = (n_rows,) if self.checkpoints is None else tuple(self.checkpoints)
-        totals = tuple(check_count("checkpoints", n) for n in given)
+        totals = tuple(check_integer("checkpoints", n) for n in given)
         if not totals or totals[-1] != n_rows or any(a >= b for a, b in zip(totals, totals[1:])):
             raise ProtocolError(
                 f"checkpoints must increase and end with the {n_rows} rows of X; got {given}"

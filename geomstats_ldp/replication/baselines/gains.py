@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.protocol.checks import check_count
 from geomstats_ldp.protocol.rules import GainRule
 from geomstats_ldp.schedules import gain_offset
+from geomstats_ldp.validation import check_integer, check_non_negative, check_positive, check_real
 
 
-def offset_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=math.inf):
+def offset_gain(
+    constant: float,
+    noise_scale: float,
+    noise_step: float,
+    *,
+    exponent: float = 0.6,
+    step_cap: float = math.inf,
+) -> GainRule:
     r"""Gain that starts late enough for the noise: :math:`\gamma_i = C (i + b)^{-a}`.
 
     The offset :math:`b = \max\{0, (C \sigma / c)^{1/a} - 1\}` makes the first gain at most
@@ -21,14 +27,14 @@ def offset_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=mat
     Parameters
     ----------
     constant : float
-        C, in units of inverse Hessian.
+        Constant C, in units of inverse Hessian.
     noise_scale : float
         Standard deviation sigma of one coordinate of the noise, ``sqrt(mechanism.noise_variance)``;
         0 without noise.
     noise_step : float
         Public bound c on the step that this noise causes in one coordinate, a tangent length.
     exponent : float, default=0.6
-        a, strictly between 1/2 and 1.
+        Exponent a, strictly between 1/2 and 1.
     step_cap : float, default=inf
         Hard cap on the length of every update; none in the paper.
 
@@ -47,18 +53,25 @@ def offset_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=mat
     >>> gain.constant, round(gain.offset, 3)
     (0.6, 31.0)
     """
-    _check_noise(noise_scale, noise_step)
+    check_non_negative("noise_scale", noise_scale)
+    check_positive("noise_step", noise_step)
     GainRule(constant, 0.0, exponent, step_cap)  # refuses what the offset cannot be made from
     # One coordinate of one answer: dimension and number of answers are both 1.
     offset = gain_offset(constant, exponent, noise_scale, 1, noise_step, n_answers=1)
     return GainRule(constant, offset, exponent, step_cap)
 
 
-def reduced_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=math.inf):
+def reduced_gain(
+    constant: float,
+    noise_scale: float,
+    noise_step: float,
+    *,
+    exponent: float = 0.6,
+    step_cap: float = math.inf,
+) -> GainRule:
     r"""Gain that noise makes smaller throughout: :math:`\gamma_i = \min(C, c/\sigma)\, i^{-a}`.
 
-    The form of section 5.1 of the paper for half-sample probes. Parameters and errors are those of
-    `offset_gain`.
+    The form of section 5.1 of the paper for half-sample probes; see `offset_gain`.
 
     Returns
     -------
@@ -69,16 +82,10 @@ def reduced_gain(constant, noise_scale, noise_step, *, exponent=0.6, step_cap=ma
     >>> reduced_gain(0.6, noise_scale=10.0, noise_step=0.75).constant
     0.075
     """
-    _check_noise(noise_scale, noise_step)
+    check_non_negative("noise_scale", noise_scale)
+    check_positive("noise_step", noise_step)
     largest = noise_step / noise_scale if noise_scale > 0 else math.inf
     return GainRule(min(constant, largest), 0.0, exponent, step_cap)
-
-
-def _check_noise(noise_scale, noise_step):
-    if not (math.isfinite(noise_scale) and noise_scale >= 0):
-        raise ProtocolError(f"noise_scale must be non-negative and finite; got {noise_scale}")
-    if not (math.isfinite(noise_step) and noise_step > 0):
-        raise ProtocolError(f"noise_step must be positive and finite; got {noise_step}")
 
 
 @dataclass(frozen=True)
@@ -98,11 +105,18 @@ class ProbeRadius:
     exponent: float = 0.0
 
     def __post_init__(self):
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise ProtocolError(f"probe radius scale must be positive, finite; got {self.scale}")
-        if not 0 <= self.exponent < 0.5:
-            raise ProtocolError(f"probe radius exponent must be in [0, 1/2); got {self.exponent}")
+        check_positive("probe radius scale", self.scale)
+        check_real("probe radius exponent", self.exponent, "in [0, 1/2)", lambda a: 0 <= a < 0.5)
 
-    def at(self, n_participants):
-        """Radius for the given number of participants."""
-        return self.scale * check_count("n_participants", n_participants) ** -self.exponent
+    def at(self, n_participants: int) -> float:
+        """Radius of the probes.
+
+        Parameters
+        ----------
+        n_participants : int
+
+        Returns
+        -------
+        radius : float
+        """
+        return self.scale * check_integer("n_participants", n_participants) ** -self.exponent

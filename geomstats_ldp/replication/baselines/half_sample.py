@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import region_of_queries
+from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.protocol import GainRule, Protocol
 from geomstats_ldp.replication.baselines.base import BaselineEstimator
 from geomstats_ldp.replication.baselines.emulation import BaselineRun
 from geomstats_ldp.replication.baselines.gains import ProbeRadius
@@ -67,13 +71,13 @@ class HalfSampleProbes(BaselineEstimator):
 
     def __init__(
         self,
-        protocol,
-        probe_radius,
-        gain=None,
+        protocol: Protocol,
+        probe_radius: ProbeRadius,
+        gain: GainRule | None = None,
         *,
-        checkpoints=None,
-        engine="auto",
-        random_state=None,
+        checkpoints: Sequence[int] | None = None,
+        engine: str = "auto",
+        random_state: Seed = None,
     ):
         self.protocol = protocol
         self.probe_radius = probe_radius

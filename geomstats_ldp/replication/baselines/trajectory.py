@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.protocol import GainRule, Protocol
 from geomstats_ldp.replication.baselines.base import BaselineEstimator
 from geomstats_ldp.replication.baselines.emulation import BaselineRun
 
@@ -54,7 +58,15 @@ class SameTrajectoryRegression(BaselineEstimator):
     5334
     """
 
-    def __init__(self, protocol, gain=None, *, checkpoints=None, engine="auto", random_state=None):
+    def __init__(
+        self,
+        protocol: Protocol,
+        gain: GainRule | None = None,
+        *,
+        checkpoints: Sequence[int] | None = None,
+        engine: str = "auto",
+        random_state: Seed = None,
+    ):
         self.protocol = protocol
         self.gain = gain
         self.checkpoints = checkpoints

@@ -23,6 +23,7 @@ from geomstats_ldp.replication.study.designs import DESIGNS, EPSILONS, load_desi
 from geomstats_ldp.replication.study.tuning import BASELINE_TUNING, TUNINGS, design_protocol
 from geomstats_ldp.server import Server
 from geomstats_ldp.server.recursion import N_CAPPED, N_PROJECTED
+from geomstats_ldp.validation import check_choice
 
 METHODS = ("spr", "trajectory", "half_sample")
 MECHANISMS = ("gaussian", "privunit", "l2_ball")
@@ -61,8 +62,7 @@ class Cell:
             "tuning": TUNINGS if self.method == "spr" else ("paper",),
         }
         for name, choices in allowed.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}; got {getattr(self, name)!r}")
+            check_choice(name, getattr(self, name), choices)
         if self.tuning == "paper" and self.epsilon not in EPSILONS:
             raise ValueError(
                 f"epsilon must be one of {EPSILONS} for the paper's tuning, which has no constants "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 
 from geomstats_ldp.files import write_atomically
@@ -11,6 +13,7 @@ from geomstats_ldp.replication.study.figures import (
     plot_methods,
 )
 from geomstats_ldp.replication.study.runner import read_cells
+from geomstats_ldp.replication.study.storage import StudyFolder
 from geomstats_ldp.replication.study.summary import (
     beside_paper,
     compare_methods,
@@ -40,7 +43,7 @@ _PAPER_DIGITS = {
 }
 
 
-def write_report(store):
+def write_report(store: StudyFolder) -> list[Path]:
     """Write ``results.csv``, ``summary.csv``, ``tables.md`` and the figures of a study.
 
     They hold all finished cells of the folder, whatever command ran them.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time
 import warnings
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
 import pandas as pd
@@ -27,10 +29,26 @@ _WARM_UP = 200
 _PACKAGES = ("geomstats", "numpy", "scipy", "llvmlite", "joblib")
 
 
-def study_cells(designs, epsilons, mechanisms, methods, tunings):
+def study_cells(
+    designs: Iterable[str],
+    epsilons: Iterable[float],
+    mechanisms: Iterable[str],
+    methods: Iterable[str],
+    tunings: Iterable[str],
+) -> list[Cell]:
     """All cells of a study, each once, in the order of a table.
 
     Baselines have the paper's tuning only.
+
+    Parameters
+    ----------
+    designs : iterable of str
+    epsilons : iterable of float
+    mechanisms, methods, tunings : iterable of str
+
+    Returns
+    -------
+    cells : list of Cell
 
     Raises
     ------
@@ -51,7 +69,12 @@ def study_cells(designs, epsilons, mechanisms, methods, tunings):
     return sorted(cells, key=lambda cell: cell.place)
 
 
-def open_study(folder, checkpoints, repetitions, seed):
+def open_study(
+    folder: str | os.PathLike,
+    checkpoints: Sequence[int],
+    repetitions: int,
+    seed: int,
+) -> StudyFolder:
     """Folder of a study, new or one with the same settings.
 
     Parameters
@@ -80,7 +103,12 @@ def open_study(folder, checkpoints, repetitions, seed):
     return StudyFolder(folder, settings)
 
 
-def run_study(cells, store, progress=True, command=""):
+def run_study(
+    cells: Sequence[Cell],
+    store: StudyFolder,
+    progress: bool = True,
+    command: str = "",
+) -> pd.DataFrame:
     """Run every cell that is not finished.
 
     Parameters

@@ -332,7 +332,7 @@ def test_checkpoints_must_lead_to_the_rows(pca_protocol, pca_data, make, checkpo
 @BOTH
 def test_wrong_parameters_are_named(pca_protocol, pca_data, make):
     protocol, data = pca_protocol(), pca_data(80)
-    with pytest.raises(ProtocolError, match="checkpoints must be a positive integer"):
+    with pytest.raises(ProtocolError, match="checkpoints must be an integer of at least 1"):
         make(protocol, checkpoints=(40.0, 80)).fit(data)
     with pytest.raises(ProtocolError, match="protocol must be a Protocol"):
         make("pca").fit(data)

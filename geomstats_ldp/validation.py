@@ -1,0 +1,219 @@
+"""Checks of arguments, whose errors name the argument, what was allowed and what came.
+
+The conventions are those of `check_scalar` and `check_array` of scikit-learn: a scalar of another
+type is a TypeError, everything else that is not allowed a ValueError; of this package's own classes
+`ArgumentTypeError` is both, and `ProtocolError` the latter. Their code is not used. A participant's
+device runs these checks and need not have scikit-learn. And an array may be a datum, of any number
+of dimensions, where `check_array` allows two or any, and quotes a text that it finds in place of a
+number. Errors end up in logs: no check here quotes an array, and scalars are public parameters.
+Rows given to an estimator pass scikit-learn's validation before these checks.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
+
+# ---------------------------------------------------------------- scalars
+
+
+def check_integer(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
+    """Return an integer of a range as an int.
+
+    Parameters
+    ----------
+    name : str
+    value : int
+    low : int
+    high : int, optional
+        Both are allowed.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the value is not an integer; a bool is none.
+    ProtocolError
+        If it is out of the range.
+    """
+    allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
+    value = _scalar(name, value, Integral, f"an integer {allowed}")
+    if value < low or (high is not None and value > high):
+        raise ProtocolError(f"{name} must be an integer {allowed}; got {reprlib.repr(int(value))}")
+    return int(value)
+
+
+def check_real(name: str, value: Any, allowed: str, is_allowed: Callable[[float], bool]) -> float:
+    """Return a real number as a float.
+
+    Parameters
+    ----------
+    name : str
+    value : float
+    allowed : str
+        What is allowed, for the error.
+    is_allowed : callable
+        Whether a float is allowed. Comparisons refuse NaN.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If the value is not a real number; a bool is none.
+    ProtocolError
+        If it is not allowed.
+    """
+    value = _scalar(name, value, Real, f"a real number, {allowed}")
+    try:
+        value = float(value)
+    except OverflowError:  # an integer or a fraction
+        value = math.inf if value > 0 else -math.inf
+    if not is_allowed(value):
+        raise ProtocolError(f"{name} must be {allowed}; got {value!r}")
+    return value
+
+
+def check_positive(name: str, value: Any) -> float:
+    """Return a positive finite number as a float, or raise as `check_real`."""
+    return check_real(name, value, "positive and finite", lambda number: 0 < number < math.inf)
+
+
+def check_non_negative(name: str, value: Any) -> float:
+    """Return a finite number from zero on as a float, or raise as `check_real`."""
+    return check_real(name, value, "non-negative and finite", lambda number: 0 <= number < math.inf)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> Any:
+    """Return one of a few names, or raise ProtocolError.
+
+    Parameters
+    ----------
+    name : str
+    value : str or None
+    choices : iterable of str or None
+    """
+    choices = tuple(choices)
+    if not (value is None or isinstance(value, str)) or value not in choices:
+        raise ProtocolError(f"{name} must be one of {choices}; got {reprlib.repr(value)}")
+    return value
+
+
+def _scalar(name, value, kind, wanted):
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]  # numpy and geomstats return numbers as such arrays
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise ArgumentTypeError(f"{name} must be {wanted}; got {reprlib.repr(value)}")
+    return value
+
+
+# ---------------------------------------------------------------- arrays
+
+
+def finite_array(
+    name: str, values: ArrayLike, shape: tuple, error: type[ValueError] = ProtocolError
+) -> np.ndarray:
+    """Return values as a float array of a shape, with finite entries.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like
+    shape : tuple
+        As for `check_shape`.
+    error : type
+        ValueError, or a kind of it.
+
+    Raises
+    ------
+    error
+        If the values are not real numbers, the shape is another, or an entry is not finite.
+    """
+    values = real_array(name, values, error)
+    check_shape(name, values, shape, error)
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
+        n_stacked = values.ndim - sum(entry not in (..., "n") for entry in shape)
+        is_finite = is_finite.all(axis=tuple(range(n_stacked, values.ndim)))
+        raise error(f"{name} must be finite; it contains NaN or inf{place_text(~is_finite)}")
+    return values
+
+
+def real_array(name: str, values: ArrayLike, error: type[ValueError] = ProtocolError) -> np.ndarray:
+    """Return values as a float array, or raise `error`; bools, texts and the like are refused.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like
+    error : type
+        ValueError, or a kind of it.
+    """
+    try:
+        values = np.asarray(values)
+    except (TypeError, ValueError):  # the text would quote the values, as would a chained error
+        values = np.empty(0, dtype=object)
+    if values.dtype.kind not in "fiu":
+        raise error(f"{name} must be an array of real numbers; got something else")
+    return np.asarray(values, dtype=float, order="C")
+
+
+def check_shape(
+    name: str, values: ArrayLike, shape: tuple, error: type[ValueError] = ProtocolError
+) -> None:
+    """Raise `error` unless an array has a shape.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like
+    shape : tuple
+        "n" stands for a length of any size, and ``...`` in front for any number of dimensions.
+    error : type
+    """
+    came = np.shape(values)
+    is_open = shape[:1] == (...,)
+    entries = shape[1:] if is_open else shape
+    n_more = len(came) - len(entries)
+    fits = n_more >= 0 if is_open else n_more == 0
+    if not fits or any(entry not in ("n", length) for entry, length in zip(entries, came[n_more:])):
+        raise error(f"{name} must have shape {_shape_text(shape)}; got {came}")
+
+
+def _shape_text(shape):
+    if shape[:1] == (...,):
+        return f"[{', '.join(('...', *map(str, shape[1:])))}]"
+    return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+
+
+def check_all(expected: str, is_good: np.ndarray) -> None:
+    """Raise ProtocolError with the place of the first point that fails, if there is one.
+
+    The point itself is left out: it may be a datum, and error texts end up in logs.
+
+    Parameters
+    ----------
+    expected : str
+        What must hold, with the name of the argument.
+    is_good : array of bool, shape [...]
+    """
+    if not np.all(is_good):
+        raise ProtocolError(f"{expected}; this fails{place_text(np.logical_not(is_good))}")
+
+
+def place_text(is_bad: np.ndarray) -> str:
+    """Say where the first of some flags is set: " at index 3", or "" for a flag on its own.
+
+    Parameters
+    ----------
+    is_bad : array of bool, shape [...]
+    """
+    index = np.unravel_index(np.argmax(is_bad), np.shape(is_bad))
+    if not index:
+        return ""
+    return f" at index {index[0] if len(index) == 1 else tuple(map(int, index))}"
