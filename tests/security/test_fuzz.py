@@ -1,4 +1,4 @@
-"""Damaged texts and files by the hundred thousand: only the package's errors, and nothing changes."""
+"""Damaged texts and files by the hundred thousand: only errors of the package, nothing changes."""
 
 import io
 import json
