@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -49,7 +49,10 @@ class Transcript:
         ----------
         path : path-like or binary file
         """
-        arrays = {"protocol": np.array(self.protocol.to_json()), "messages": self.messages}
+        arrays: dict[str, Any] = {
+            "protocol": np.array(self.protocol.to_json()),
+            "messages": self.messages,
+        }
         if self.protocol.rounds is not None:
             arrays |= {"addresses": self.addresses, "closings": self.closings}
         write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
