@@ -324,12 +324,13 @@ def test_warnings_name_what_to_change():
             inference=InferenceRule(hessian="raw"),
             gain=GainRule(constant=1.0, offset=0.0, exponent=0.6, step_cap=0.75),
         ),
-    ).fit(X)
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        region = pca.confidence_region()
-    kinds = {warning.category for warning in caught}
-    assert kinds == {UninformativeRegionWarning, HessianFloorWarning, SafeguardWarning}
+        region = pca.fit(X).confidence_region()
+    kinds = [warning.category for warning in caught]
+    assert {UninformativeRegionWarning, HessianFloorWarning} <= set(kinds)
+    assert kinds.count(SafeguardWarning) == 1
     assert not region.is_informative
     assert "uninformative" in repr(region)
 
