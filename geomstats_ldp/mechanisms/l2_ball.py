@@ -147,7 +147,7 @@ class L2Ball(Mechanism):
         return self.noise_variance_floor * identity + self.bound**2 * gap
 
     def weight(self, points: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """(1 + c |v|/G sign<U, v>)/(1 + c), c = tanh(eps/2); see `Mechanism.weight`.
+        """``(1 + c |v|/G sign<U, v>)/(1 + c)``, c = tanh(eps/2); see `Mechanism.weight`.
 
         The slack of epsilon is in c, so that the least value is `least_weight`.
         """

@@ -32,7 +32,7 @@ class RoundPlan(Rule):
         Fewest answers with which a round may be closed.
     moment : None, "first" or "second"
         Moment of the data in which the scores are linear, if there is one; see
-        `geomstats_ldp.score_regression.moments`.
+        ``geomstats_ldp.score_regression.moments``.
     bending_length : float
         Distance over which scores bend, in tangent length: rounds asked farther from the target
         count less.

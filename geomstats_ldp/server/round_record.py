@@ -133,7 +133,7 @@ class RoundRecord(BaseServer):
         Raises
         ------
         NotReadyError
-            If all rounds are closed, or fewer have answered than `protocol.rounds.minimum`.
+            If all rounds are closed, or fewer have answered than ``protocol.rounds.minimum``.
         """
         if self.is_complete:
             raise NotReadyError(f"all {self.n_closed} rounds are closed")
