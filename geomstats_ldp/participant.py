@@ -246,6 +246,15 @@ class Participant:
 
     def _score(self, point, datum):
         """Score in frame coordinates, shape [dim]; zero for a datum that has none."""
+        score = self._score_or_none(point, datum)
+        if score is not None:
+            return score
+        # The score of a public stand-in is thrown away: a refusal would be quicker by far.
+        shape = self._loss.data_shape(self.protocol.geometry)
+        self._score_or_none(point, point if point.shape == shape else np.ones(shape))
+        return np.zeros(self.protocol.geometry.dim)
+
+    def _score_or_none(self, point, datum):
         geometry = self.protocol.geometry
         vector, score = np.zeros(geometry.shape), np.zeros(geometry.dim)
         try:
@@ -259,7 +268,7 @@ class Participant:
         except Exception:
             # Whatever it was, telling would tell of the datum.
             pass
-        return np.zeros(geometry.dim)
+        return None
 
     def _simulate(self, point, datum):
         """Message vector of the direct sampler, with the next draws of the seed."""
