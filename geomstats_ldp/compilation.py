@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from numba import config, njit
 from numba.core import event
@@ -89,7 +90,9 @@ def cached_njit(function: Callable, allocates: bool = True) -> Callable:
     """
     if config.DISABLE_JIT:
         return function
-    options = {} if allocates else {"_nrt": False, "error_model": "numpy"}
+    # Kernels touch no Python objects, so other threads may run meanwhile.
+    options: dict[str, Any] = {"nogil": True}
+    options |= {} if allocates else {"_nrt": False, "error_model": "numpy"}
     # Numba names its cache files, and links machine code, by this.
     function.__qualname__ += f".{_DIGEST}"
     try:

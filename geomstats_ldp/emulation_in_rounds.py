@@ -1,8 +1,8 @@
 """All participants of a data set, emulated in rounds, over all cores.
 
 Within a round nobody waits for anybody. Rows are cut into blocks at fixed places, each with random
-streams of its own, and the sums of the blocks are added in order: the result does not depend on the
-number of threads.
+streams of its own, and their messages are added in order: the result does not depend on the number
+of threads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
 from geomstats_ldp.mechanisms import make_streams, release_into
 from geomstats_ldp.participant import participant_scratch
-from geomstats_ldp.score_regression import RoundState
 
 
 class Asked(NamedTuple):
@@ -47,8 +46,8 @@ class Asked(NamedTuple):
     first: int
 
 
-def answer_rows(asked, data, variates, scratch, counts, sums, outer, messages):
-    """Add the messages of clipped rows to the sums of their query points; runs in both engines.
+def answer_rows(asked, data, variates, scratch, messages):
+    """Make the messages of clipped rows; runs in both engines.
 
     Parameters
     ----------
@@ -57,27 +56,15 @@ def answer_rows(asked, data, variates, scratch, counts, sums, outer, messages):
     variates : array, shape [n, n_variates]
     scratch : tuple
         See `participant_scratch`.
-    counts : array of int, shape [n_directions]
-    sums : array, shape [n_directions, dim]
-    outer : array, shape [n_directions, dim, dim]
-    messages : array, shape [n, *point_shape], or empty
-        Receives the messages as tangent vectors, unless it is empty.
+    messages : array, shape [n, dim]
+        Receives the messages in frame coordinates at their query points.
     """
     geometry, (vector, coords) = asked.geometry, scratch
-    dim = dispatch.dim(geometry)
-    score, message = coords[0, :dim], coords[2, :dim]
+    score = coords[0, : dispatch.dim(geometry)]
     index = asked.first % asked.points.shape[0]
     for i in range(data.shape[0]):
-        point = asked.points[index]
-        score_coords(asked.loss, geometry, point, data[i], vector, score)
-        release_into(asked.mechanism, score, variates[i], coords[1], message)
-        counts[index] += 1
-        for j in range(dim):
-            sums[index, j] += message[j]
-            for k in range(dim):
-                outer[index, j, k] += message[j] * message[k]
-        if messages.shape[0] > 0:
-            dispatch.lift(geometry, message, point, messages[i])
+        score_coords(asked.loss, geometry, asked.points[index], data[i], vector, score)
+        release_into(asked.mechanism, score, variates[i], coords[1], messages[i])
         index = index + 1 if index + 1 < asked.points.shape[0] else 0
 
 
@@ -159,7 +146,7 @@ class _RoundRun(DataReader):
 
     def __init__(self, server, convert=None):
         super().__init__(server, convert)
-        self._server, self._work = server, copy.deepcopy(server)
+        self._server, self._work = server, copy.copy(server)
         mechanism = server.protocol.mechanism
         self._compute, self._parts = answer_rows, (self.geometry, self.loss, mechanism)
         twins = self.loss.twin(), mechanism.twin()
@@ -171,19 +158,19 @@ class _RoundRun(DataReader):
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks round by round, and say what clipping did."""
-        rows, kept = _Rows(blocks), []
+        rows = _Rows(blocks)
         bar = tqdm(total=total, disable=not progress, unit="row", desc="participants")
         with bar, ThreadPoolExecutor(self._n_threads) as pool:
             while rows.are_left():
                 _check_room(self._work, 1)
-                kept += self._answer_round(rows, streams, pool, bar)
-        self._server.adopt(self._work.state, kept, self._work.n_closed, self._work.closings)
+                self._answer_round(rows, streams, pool, bar)
+        self._server.adopt(self._work)
         return self.clipping
 
     def _answer_round(self, rows, streams, pool, bar):
         """Answer until the open round is closed or no rows are left."""
-        work, kept, waiting = self._work, [], deque()
-        place, left = int(work.state.counts[-1].sum()), work.round_size()
+        work, waiting = self._work, deque()
+        place, left = work.n_in_round, work.round_size()
         points = work.points(work.round)
         while left is None or left > 0 or waiting:
             part = None if left == 0 else rows.take(BLOCK if left is None else min(BLOCK, left))
@@ -196,35 +183,25 @@ class _RoundRun(DataReader):
             elif not waiting:
                 break
             if part is None or len(waiting) > self._n_threads:
-                kept += self._add(*waiting.popleft().result(), bar)
+                self._add(*waiting.popleft().result(), bar)
         work.close_if_full()
-        return kept
 
     def _answer_block(self, points, place, rows, streams):
-        """Sums of one block, and its messages if they are kept."""
+        """Place of a block in the round, its messages, and what clipping did to its rows."""
         rows, clipping = self.clipped(rows)
-        dim, n_points = self.geometry.dim, len(points)
-        counts, sums = np.zeros(n_points, dtype=np.int64), np.zeros((n_points, dim))
-        outer = np.zeros((n_points, dim, dim))
-        messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
+        messages = np.empty((len(rows), self.geometry.dim))
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
-        asked, scratch = Asked(*self._parts, points, place), participant_scratch(self.geometry)
-        self._compute(asked, rows, variates, scratch, counts, sums, outer, messages)
-        return clipping, place, counts, sums, outer, messages
+        asked = Asked(*self._parts, points, place)
+        self._compute(asked, rows, variates, participant_scratch(self.geometry), messages)
+        return place, messages, clipping
 
-    def _add(self, clipping, place, counts, sums, outer, messages, bar):
-        """Add the sums of a block to the open round; return what a transcript keeps of it."""
-        self.clipping, state = self.clipping.plus(clipping), self._work.state
-        parts = [part.copy() for part in state[1:]]
-        for part, more in zip(parts, (counts, sums, outer)):
-            part[-1] += more
-        self._work.state = RoundState(state.centers, *parts)
-        n_rows = int(counts.sum())
-        bar.update(n_rows)
-        if not self._server.keeps_messages:
-            return []
-        indices = (place + np.arange(n_rows)) % len(counts)
-        return [(np.full(n_rows, len(state.centers) - 1), indices, messages)]
+    def _add(self, place, messages, clipping, bar):
+        """Add the messages of a block to the open round."""
+        places = place + np.arange(len(messages))
+        rounds = np.full(len(messages), self._work.round)
+        self._work.add_coords(rounds, places % self._work.n_directions, messages)
+        self.clipping = self.clipping.plus(clipping)
+        bar.update(len(messages))
 
 
 class _Rows:

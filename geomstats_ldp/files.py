@@ -70,9 +70,7 @@ def _open_part(path):
     while True:
         part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
         mode = 0o666 if old is None else 0o600
-        handle = os.open(
-            part, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), mode
-        )
+        handle = os.open(part, _NEW_FILE, mode)
         if _lock(handle) and os.fstat(handle).st_nlink == 0:
             os.close(handle)  # somebody took it for an orphan before it was locked
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -32,6 +33,40 @@ LARGEST_DELTA = 1e-3
 _EDGE = 1e-6
 
 
+class _Latch:
+    """Lets one through. Threads, and copies in one process, share it; a pickle holds its state."""
+
+    def __init__(self):
+        self._left = [None]
+
+    @property
+    def is_closed(self):
+        """Whether somebody has come through."""
+        return not self._left
+
+    def close(self):
+        """Close it, and tell whether it was open: taking the one entry is a single step."""
+        try:
+            self._left.pop()
+        except IndexError:
+            return False
+        return True
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@contextmanager
+def _silence():
+    """No warning and no floating point error, whatever the program around has asked numpy for."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 class Participant:
     """What runs on one participant's own device: protocol and datum in, one message out.
 
@@ -54,7 +89,8 @@ class Participant:
     Attributes
     ----------
     has_answered : bool
-        Keep it, by a pickle for example, wherever the device may be started again.
+        Copies in one process share it. Keep it, by a pickle for example, wherever the device may
+        be started again. Nothing of a datum is kept.
 
     Raises
     ------
@@ -87,7 +123,7 @@ class Participant:
     ):
         self.protocol = check_is_protocol(protocol)
         self.random_state = random_state
-        self.has_answered = False
+        self._latch = _Latch()
         self._streams = None
         check_limits(protocol.to_spec())
         if random_state is None and fingerprint is None and max_epsilon is None:
@@ -97,7 +133,11 @@ class Participant:
             )
         self._check_spending(fingerprint, max_epsilon)
         self._loss = loss_of(protocol)
-        self._scratch = participant_scratch(protocol.geometry)
+
+    @property
+    def has_answered(self):
+        """Whether the one answer has been given."""
+        return self._latch.is_closed
 
     def _check_spending(self, fingerprint, max_epsilon):
         mechanism = self.protocol.mechanism
@@ -176,13 +216,13 @@ class Participant:
         address = query.fingerprint, query.round, query.index
         if self.random_state is not None:
             return Message(*address, self._simulate(point, datum))
-        if self.has_answered:
+        if not self._latch.close():
             raise AlreadyAnsweredError(
                 "this participant has answered, and a second answer would spend epsilon again; "
                 "another person needs a Participant of their own"
             )
-        self.has_answered = True
-        candidate = self.protocol.mechanism.release_candidate(self._score(point, datum))
+        with _silence():
+            candidate = self.protocol.mechanism.release_candidate(self._score(point, datum))
         message = Message(*address, None, candidate)
         return replace(message, tangent_vec=self.protocol.tangent_vec(message, point))
 
@@ -206,17 +246,16 @@ class Participant:
 
     def _score(self, point, datum):
         """Score in frame coordinates, shape [dim]; zero for a datum that has none."""
-        geometry, (vector, coords) = self.protocol.geometry, self._scratch
-        score = coords[0, : geometry.dim]
+        geometry = self.protocol.geometry
+        vector, score = np.zeros(geometry.shape), np.zeros(geometry.dim)
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with _silence():
                 checked = self._loss.check_data(geometry, datum)
                 if checked.shape == self._loss.data_shape(geometry):
                     clipped = clip_data(self._loss, geometry, checked[None])[0]
                     score_coords(self._loss, geometry, point, clipped, vector, score)
                     if np.isfinite(score).all():
-                        return score.copy()
+                        return score
         except Exception:
             # Whatever it was, telling would tell of the datum.
             pass
@@ -229,7 +268,8 @@ class Participant:
         geometry, mechanism = self.protocol.geometry, self.protocol.mechanism
         variates = mechanism.draw(1, self._streams)[0]
         coords = np.empty(geometry.dim)
-        release_into(mechanism, self._score(point, datum), variates, self._scratch[1][1], coords)
+        scratch = np.empty(geometry.dim + 1)
+        release_into(mechanism, self._score(point, datum), variates, scratch, coords)
         return geometry.lift(coords, point)
 
     def __repr__(self):

@@ -93,7 +93,7 @@ def test_results_do_not_depend_on_the_block_size(
     data = pca_data(shape["n_participants"])
     whole, pieced = (Server(protocol, keep_messages=True) for _ in range(2))
     expected = emulated(whole, data, 3)
-    monkeypatch.setattr(emulation, "_BLOCK", block)
+    monkeypatch.setattr(emulation, "BLOCK", block)
     messages = emulated(pieced, data, 3)
     np.testing.assert_array_equal(messages, expected)
     assert same_state(pieced.state, whole.state)
@@ -117,7 +117,7 @@ def test_engines_agree(pca_protocol, pca_data, mechanism):
 def test_bad_data_raise_before_anything_happens(
     pca_protocol, pca_data, same_state, monkeypatch, bad, engine
 ):
-    monkeypatch.setattr(emulation, "_BLOCK", 8)  # the bad row is in the last of many blocks
+    monkeypatch.setattr(emulation, "BLOCK", 8)  # the bad row is in the last of many blocks
     data = pca_data(41)
     data[-1, 1] = bad
     server = Server(pca_protocol(n_participants=41), engine)
@@ -237,7 +237,7 @@ def test_without_noise_the_estimate_nears_the_leading_direction(pca_protocol):
 def test_blocks_of_any_sizes_give_the_state_of_one_call(
     pca_protocol, pca_data, same_state, monkeypatch, shape, engine, cuts
 ):
-    monkeypatch.setattr(emulation, "_BLOCK", 12)
+    monkeypatch.setattr(emulation, "BLOCK", 12)
     protocol, data = pca_protocol(**shape), pca_data(shape["n_participants"])
     whole, blocked = (Server(protocol, engine, keep_messages=True) for _ in range(2))
     emulate(whole, data, 5)
@@ -317,7 +317,7 @@ def test_a_bar_is_shown_on_demand(pca_protocol, pca_data, capsys):
 
 
 def test_a_wrong_row_far_down_is_found(monkeypatch):
-    monkeypatch.setattr("geomstats_ldp.emulation._BLOCK", 64)
+    monkeypatch.setattr("geomstats_ldp.emulation.BLOCK", 64)
     rows = np.ones((200, 3))
     rows[150, 1] = np.nan
     pca = PrivatePCA(initial_point=np.ones(3), n_participants=200).start()

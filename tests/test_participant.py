@@ -1,5 +1,6 @@
 """The participant's side: what is released, from what randomness, and how private it is."""
 
+import contextlib
 import copy
 import dataclasses
 import itertools
@@ -7,6 +8,8 @@ import math
 import os
 import pickle
 import sys
+import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -110,13 +113,70 @@ def test_without_a_seed_nothing_repeats(pca_protocol):
     [lambda p: pickle.loads(pickle.dumps(p)), copy.copy, copy.deepcopy],
     ids=["pickle", "copy", "deepcopy"],
 )
-def test_a_copy_never_shares_noise_and_knows_that_it_has_answered(pca_protocol, duplicate):
+def test_a_copy_knows_that_the_person_has_answered(pca_protocol, duplicate):
     participant = device(pca_protocol())
     query = first_query(participant.protocol)
-    copies = [participant, duplicate(participant), duplicate(participant)]
-    assert len({p.respond(query, DATUM).candidate for p in copies}) == 3
+    assert not duplicate(participant).has_answered
+    participant.respond(query, DATUM)
     with pytest.raises(AlreadyAnsweredError):
         duplicate(participant).respond(query, DATUM)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copies_in_one_process_answer_once_altogether(pca_protocol, duplicate):
+    participant = device(pca_protocol())
+    query = first_query(participant.protocol)
+    twin = duplicate(participant)
+    twin.respond(query, DATUM)
+    assert participant.has_answered
+    for one in (participant, twin, duplicate(twin)):
+        with pytest.raises(AlreadyAnsweredError):
+            one.respond(query, DATUM)
+
+
+def test_a_pickle_never_shares_noise(pca_protocol):
+    participant = device(pca_protocol())
+    query = first_query(participant.protocol)
+    copies = [participant, *(pickle.loads(pickle.dumps(participant)) for _ in range(2))]
+    assert len({p.respond(query, DATUM).candidate for p in copies}) == 3
+
+
+def test_threads_get_one_answer(pca_protocol):
+    """The switch between looking at the latch and closing it is forced, not waited for."""
+    protocol = pca_protocol()
+    query, n = first_query(protocol), 8
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            participant, barrier, answers = device(protocol), threading.Barrier(n), []
+
+            def answer(participant=participant, barrier=barrier, answers=answers):
+                barrier.wait()
+                with contextlib.suppress(AlreadyAnsweredError):
+                    answers.append(participant.respond(query, DATUM).candidate)
+
+            threads = [threading.Thread(target=answer) for _ in range(n)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(answers) == 1
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_nothing_of_the_datum_stays_in_a_participant(pca_protocol):
+    """A device keeps its participant in a pickle, and that is not the place for a score."""
+    protocol = pca_protocol()
+    query, blank = first_query(protocol), device(protocol)
+    contents = set()
+    for datum in (DATUM, -2 * DATUM[::-1], [np.nan, 1.0, 2.0], "271828"):
+        participant = device(protocol)
+        participant.respond(query, datum)
+        participant.protocol = blank.protocol  # caches in it are public
+        contents.add(pickle.dumps(participant))
+    assert len(contents) == 1
 
 
 def test_a_seeded_copy_repeats_as_asked(pca_protocol):
@@ -185,6 +245,14 @@ def test_a_device_wants_to_know_what_it_may_spend(pca_protocol):
     for bad in (math.nan, -1.0, "2", True):
         with pytest.raises((ValueError, TypeError), match="epsilon must be"):
             device(protocol, max_epsilon=bad)
+
+
+@pytest.mark.parametrize("spoilt", [{"norm_bound": 0.0}, {"evil": 1}, {"name": "mine"}])
+def test_a_protocol_with_a_loss_that_cannot_be_made_is_refused_by_name(pca_protocol, spoilt):
+    protocol = pca_protocol()
+    spec = {**protocol.loss_spec, **spoilt}
+    with pytest.raises(ProtocolError, match="protocol must have a loss"):
+        device(dataclasses.replace(protocol, loss_spec=spec), max_epsilon=2.0)
 
 
 @pytest.mark.parametrize(
@@ -355,6 +423,23 @@ def test_any_datum_is_answered_without_a_sound(protocol, datum, recwarn, capfd, 
     assert (list(recwarn), list(caplog.records), *capfd.readouterr()) == ([], [], "", "")
 
 
+@pytest.mark.parametrize("mechanism", ["privunit", "l2_ball", "gaussian"])
+def test_no_floating_point_setting_of_the_program_around_tells(pca_protocol, mechanism):
+    """With np.seterr(all="raise") a score whose squares underflow raised, and no other did."""
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    if delta:
+        pytest.importorskip("opendp.measurements")
+    protocol = pca_protocol(mechanism=mechanism, delta=delta)
+    query = first_query(protocol)
+    device(protocol).respond(query, DATUM)
+    tiny = [[1e-160, 1e-160, 1e-163], [1e-310, 0.0, 0.0], [1.0, 1e-320, 0.0], [1e300, 1.0, 1e-300]]
+    participants = [device(protocol) for _ in tiny]
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for participant, datum in zip(participants, tiny):
+            participant.respond(query, datum)
+
+
 def test_unusable_data_are_answered_like_a_zero_score(pca_protocol):
     protocol = pca_protocol(epsilon=3.0)
     point = first_query(protocol).point
@@ -402,6 +487,8 @@ def test_the_person_is_told_without_the_datum(name):
         {"271828": 1},
         Trap(),
         [2.71828],
+        np.array(center) + 2.71828j,
+        [10**400] * len(center),
     ):
         with pytest.raises(DatumError) as caught:
             participant.check(datum)

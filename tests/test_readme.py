@@ -27,7 +27,9 @@ def test_the_examples_run_and_print_what_they_say(tmp_path, monkeypatch, capsys)
     exec(first, names)
     assert capsys.readouterr().out.strip() == blocks("text")[1].strip()
     exec(second, names)
-    assert names["pca"].n_participants_ == 2
+    assert capsys.readouterr().out.strip() == blocks("text")[2].strip()
+    assert names["pca"].server_.is_complete
+    assert names["pca"].confidence_region(0.95).contains([0.0, 1.0, 0.0])
     assert (tmp_path / "collection.npz").exists()
 
 

@@ -22,7 +22,6 @@ from geomstats_ldp.exceptions import (
     InvalidMessageError,
     NotReadyError,
     ProtocolError,
-    StaleMessageError,
 )
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
@@ -188,6 +187,8 @@ class Collecting:
         RawDataWarning
             If the rows of an array cannot be messages.
         """
+        if isinstance(messages, (list, tuple)) and len(messages) == 0:
+            return self
         if isinstance(messages, Message) or _is_message_list(messages):
             self._require_started()
             self.server_.receive(messages)
@@ -230,12 +231,7 @@ class Collecting:
                 f"transcript is of protocol {transcript.protocol.fingerprint[:12]}, this "
                 f"estimator of {server.protocol.fingerprint[:12]}"
             )
-        if server.n_received > 0:
-            raise StaleMessageError(
-                "a transcript starts with the first participant; "
-                f"{server.n_received} participants have answered already"
-            )
-        server.replay(transcript.messages, strict=True)
+        server.replay_transcript(transcript)
         if not started:
             self._adopt(server)
 
@@ -380,15 +376,16 @@ class Collecting:
     def transcript_(self) -> Transcript:
         """Public record of the run; needs ``Tuning(keep_transcript=True)``.
 
-        Messages of a round that is still open are not in it.
+        Messages of a round of pairs that is still open are not in it.
         """
         check_is_fitted(self, "server_")
-        if not self.server_.keeps_messages:
+        transcript = self.server_.transcript()
+        if transcript is None:
             raise NotReadyError(
                 "transcript_ needs Tuning(keep_transcript=True) from the first message on, and "
-                "ends where a run is extended past its plan"
+                "ends where a run is extended past its plan, or states of workers are merged"
             )
-        return Transcript(self.protocol_, self.server_.messages)
+        return transcript
 
     # ---------------------------------------------------------------- internals
 
@@ -415,7 +412,7 @@ class Collecting:
         """Mean loss at the estimate of rows that are clipped as participants clip them."""
         geometry, loss = self.protocol_.geometry, loss_of(self.protocol_)
         rows = clip_data(loss, geometry, loss.check_data(geometry, rows))
-        return float(np.mean(loss.value(geometry, self.server_.state.average, rows)))
+        return float(np.mean(loss.value(geometry, self.server_.estimate(), rows)))
 
     def _check_model(self, protocol):
         name = protocol.loss_spec["name"]

@@ -29,6 +29,7 @@ class Inferring:
 
     protocol_: Protocol
     server_: Any
+    _clipping: Any
 
     def confidence_region(self, level: float = 0.95) -> WaldRegion:
         """Wald confidence region of the parameter.

@@ -59,6 +59,10 @@ class RoundPlan(Rule):
             raise ProtocolError(
                 f"sizes must be {self.n_rounds} integers, one a round; got {len(sizes)}"
             )
+        if self.minimum > min(sizes):
+            raise ProtocolError(
+                f"minimum must be at most the smallest of sizes={sizes}; got {self.minimum}"
+            )
         object.__setattr__(self, "sizes", sizes)
 
     @property

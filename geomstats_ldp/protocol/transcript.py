@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,16 +20,24 @@ from geomstats_ldp.serialization import LONG_TEXT
 class Transcript:
     """Public record of a run: the protocol and every message in order.
 
-    Queries are not stored: they are functions of the protocol and the messages before them.
+    Query points are not stored: they are functions of the protocol and the messages before them.
 
     Attributes
     ----------
     protocol : Protocol
-    messages : array, shape [n_participants, *point_shape]
+    messages : array, shape [n, *point_shape], or [n, dim] of a collection in rounds
+        In pairs, tangent vectors in the order of their queries. In rounds, frame coordinates at
+        the query points, in the order in which they came.
+    addresses : array of int, shape [n, 2], or None
+        Round and index of the query that each message answers; None for pairs.
+    closings : array of int, shape [n_closed], or None
+        How many messages had come when each round was closed; None for pairs.
     """
 
     protocol: Protocol
     messages: np.ndarray
+    addresses: np.ndarray | None = None
+    closings: np.ndarray | None = None
 
     def __len__(self):
         return len(self.messages)
@@ -41,12 +49,13 @@ class Transcript:
         ----------
         path : path-like or binary file
         """
-        write_atomically(
-            path,
-            lambda file: np.savez_compressed(
-                file, protocol=np.array(self.protocol.to_json()), messages=self.messages
-            ),
-        )
+        arrays: dict[str, Any] = {
+            "protocol": np.array(self.protocol.to_json()),
+            "messages": self.messages,
+        }
+        if self.protocol.rounds is not None:
+            arrays |= {"addresses": self.addresses, "closings": self.closings}
+        write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike | BinaryIO) -> Transcript:
@@ -69,11 +78,21 @@ class Transcript:
         """
         with open_arrays(path, "a transcript", MessageError) as file:
             protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
-            shape, planned = protocol.geometry.shape, protocol.n_participants
-            spec = ArraySpec("messages", (None, *shape), low=-LARGEST_ENTRY, high=LARGEST_ENTRY)
-            messages = file.read_arrays([spec])["messages"]
-            if planned is not None and len(messages) > planned:
+            arrays = file.read_arrays(_specs(protocol))
+            messages, planned = arrays["messages"], protocol.n_participants
+            if protocol.rounds is None and planned is not None and len(messages) > planned:
                 raise ValueError(
                     f"{planned} participants are planned; got {len(messages)} messages"
                 )
-            return cls(protocol, messages)
+            return cls(protocol, **arrays)
+
+
+def _specs(protocol):
+    """What the arrays of a transcript have to be."""
+    rounds, shape = protocol.rounds, protocol.geometry.shape
+    shape = shape if rounds is None else (protocol.dim,)
+    yield ArraySpec("messages", (None, *shape), low=-LARGEST_ENTRY, high=LARGEST_ENTRY)
+    if rounds is not None:
+        largest = max(rounds.n_rounds, len(protocol.directions))
+        yield ArraySpec("addresses", (None, 2), "i8", low=0, high=largest)
+        yield ArraySpec("closings", (None,), "i8", low=1)

@@ -7,6 +7,7 @@ from geomstats_ldp.score_regression.state import (
     initial_round_state,
     merge_states,
     query_points,
+    with_messages,
     without_messages,
 )
 
@@ -18,5 +19,6 @@ __all__ = [
     "initial_round_state",
     "merge_states",
     "query_points",
+    "with_messages",
     "without_messages",
 ]

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
 from geomstats_ldp.score_regression.shrinkage import (
@@ -25,7 +27,6 @@ from geomstats_ldp.score_regression.shrinkage import (
     hessian_floor,
     shrink_deviatoric,
 )
-from geomstats_ldp.score_regression.state import query_points
 
 #: Charts through which an estimate is brought, each about the estimate before.
 _N_CHARTS = 3
@@ -91,7 +92,7 @@ def degrees_of_freedom(state):
     return state.n_participants - int(np.count_nonzero(state.counts))
 
 
-def fit_scores(protocol, state, twin=None):
+def fit_scores(protocol, state, points, twin=None):
     """Estimate from the sums of a collection in rounds.
 
     Parameters
@@ -99,6 +100,8 @@ def fit_scores(protocol, state, twin=None):
     protocol : Protocol
         With rounds.
     state : RoundState
+    points : array, shape [n_opened, n_directions, *point_shape]
+        See `query_points`.
     twin : NamedTuple, optional
         Twin of the geometry, for the compiled engine.
 
@@ -110,7 +113,7 @@ def fit_scores(protocol, state, twin=None):
     """
     if degrees_of_freedom(state) <= protocol.dim:
         return None
-    answers = _Answers(protocol, state)
+    answers = _Answers(state, points)
     center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
     for _ in range(_N_CHARTS):
         fit = _fit_in_chart(protocol, answers, center, weights, twin)
@@ -123,10 +126,10 @@ def fit_scores(protocol, state, twin=None):
 class _Answers:
     """Query points that were answered, and the moments of their messages."""
 
-    def __init__(self, protocol, state):
+    def __init__(self, state, points):
         rounds, directions = np.nonzero(state.counts)
         self.rounds = rounds
-        self.points = query_points(protocol, state)[rounds, directions]
+        self.points = points[rounds, directions]
         self.counts = state.counts[rounds, directions].astype(float)
         self.means = state.sums[rounds, directions] / self.counts[:, None]
         squares = self.means[:, :, None] * self.means[:, None, :]
@@ -141,7 +144,7 @@ def _bending_weights(protocol, answers, centers, fit):
     units of the parameter, with l the length over which it bends. A round with this bias and the
     share of its own of the variance tr(Xi) / n errs least with weight 1 / (1 + n b^2 / tr Xi).
     """
-    distances = np.array([protocol.geometry.dist(fit.point, center) for center in centers])
+    distances = protocol.geometry.dist(fit.point, centers)
     bias = distances**2 / (2 * protocol.rounds.bending_length)
     inverse = np.linalg.inv(fit.hessian)
     spread = np.trace(inverse @ fit.score_covariance @ inverse)
@@ -155,9 +158,9 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
     is_isotropic = rule.hessian == "isotropic"
     basis = symmetric_basis(dim, is_isotropic)
-    coords, maps = charted(geometry, twin, answers.points, center)
+    coords, maps, frames = charted(geometry, twin, answers.points, center)
     design = design_matrices(
-        protocol.rounds.moment, geometry, answers.points, center, coords, maps, basis
+        protocol.rounds.moment, geometry, answers.points, center, coords, maps, frames, basis
     )
     covariance = _pooled_covariance(protocol, answers, maps)
     variance = float(np.trace(covariance)) / dim
@@ -173,7 +176,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     gradient = estimate[:dim] + raw @ pivot
     step = hessian @ np.linalg.inv(hessian @ hessian + _HEDGE * error / dim * np.eye(dim))
     target = pivot - step @ gradient
-    point, is_cut = _move(protocol, center, target)
+    point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
     at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
     return ScoreFit(
@@ -194,7 +197,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
 
 def _pooled_covariance(protocol, answers, maps):
     """Covariance of one released score within query points; no model of the means enters."""
-    total = np.einsum("nij,njk,nlk->il", maps, answers.scatter, maps)
+    total = (maps @ answers.scatter @ np.swapaxes(maps, 1, 2)).sum(axis=0)
     total = total / (answers.n - len(answers.points))
     eigenvalues = np.linalg.eigvalsh(total)
     floor = covariance_floor(eigenvalues, protocol.inference, protocol.mechanism, answers.n)
@@ -216,9 +219,9 @@ def _least_squares(design, share, weights, means, rule, basis, variance, n):
     # Offsets in units of their own size: no unit of the data decides what is taken for zero.
     size = math.sqrt(np.mean(design[:, :, dim:] ** 2) / np.mean(design[:, :, :dim] ** 2)) or 1.0
     units = np.concatenate([np.ones(dim), np.full(len(basis), size)])
-    design = design / units
-    normal = np.einsum("nij,n,nik->jk", design, share, design)
-    moments = np.einsum("nij,n,ni->j", design, share, means)
+    rows = design.reshape(-1, len(units)) / units
+    weighted = rows * np.repeat(share, dim)[:, None]
+    normal, moments = weighted.T @ rows, weighted.T @ means.ravel()
     mixed = np.linalg.lstsq(normal[:dim, :dim], normal[:dim, dim:], rcond=None)[0]
     gram = normal[dim:, dim:] - normal[dim:, :dim] @ mixed
     weight = rule.ridge * np.trace(gram) / len(gram) / math.sqrt(n)
@@ -228,7 +231,7 @@ def _least_squares(design, share, weights, means, rule, basis, variance, n):
         weight += pull / size**2
     normal[dim:, dim:] += weight * np.eye(len(gram))
     inverse = np.linalg.pinv(normal, hermitian=True)
-    meat = np.einsum("nij,n,nik->jk", design, share * weights, design)
+    meat = (weighted * np.repeat(weights, dim)[:, None]).T @ rows
     spread = inverse @ meat @ inverse / np.outer(units, units)
     return inverse @ moments / units, spread, gram * size**2
 
@@ -261,24 +264,50 @@ def _usable_hessian(protocol, raw, spread, basis, n):
     return clip_eigenvalues(hessian, floor, bound), spherical + deviatoric, bounds
 
 
-def _move(protocol, center, coords):
+def _move(protocol, center, coords, twin):
     """Point with given coordinates in the chart, not farther than the region is wide, and in it."""
     geometry, region = protocol.geometry, protocol.working_region
     length = float(np.linalg.norm(coords))
     is_cut = length > region.radius
     if is_cut:
         coords = coords * (region.radius / length)
-    point = geometry.exp(geometry.lift(coords, center), center)
-    inside = into_region(protocol, point)
-    return inside, bool(is_cut or inside is not point)
+    step, geometry = (step_inside, geometry) if twin is None else (_compiled_step_inside, twin)
+    scratch, spare, point, out = _buffers(protocol)
+    room = _room(protocol)
+    moved = step(region, geometry, room, center, coords, scratch, spare, point, out)
+    return (out, True) if moved else (point, is_cut)
+
+
+def step_inside(region, geometry, room, center, coords, vectors, spare, point, out):
+    """Step from a centre to `point`, and project it to the region; runs in both engines.
+
+    Returns
+    -------
+    moved : bool
+        Whether `point` was outside, and the answer is in `out`.
+    """
+    dispatch.lift(geometry, coords, center, vectors[0])
+    dispatch.exp(geometry, vectors[0], center, point)
+    return project(region, geometry, room, point, vectors, spare, out)
+
+
+_compiled_step_inside = cached_njit(step_inside, allocates=False)
 
 
 def into_region(protocol, point):
     """Nearest point of the region of iterates; the point itself if it is inside."""
-    geometry = protocol.geometry
-    room = protocol.radius.maximum if protocol.working_region.holds_queries else 0.0
-    out, scratch = np.empty(geometry.shape), np.zeros((2, *geometry.shape))
-    moved = project(
-        protocol.working_region, geometry, room, point, scratch, np.zeros(geometry.dim), out
-    )
+    region, room = protocol.working_region, _room(protocol)
+    scratch, spare, _, out = _buffers(protocol)
+    moved = project(region, protocol.geometry, room, point, scratch, spare, out)
     return out if moved else point
+
+
+def _room(protocol):
+    """Distance that iterates keep from the edge of the working region."""
+    return protocol.radius.maximum if protocol.working_region.holds_queries else 0.0
+
+
+def _buffers(protocol):
+    """Scratch of `step_inside`, and room for its two points."""
+    shape, dim = protocol.geometry.shape, protocol.dim
+    return np.zeros((2, *shape)), np.zeros(dim), np.empty(shape), np.empty(shape)

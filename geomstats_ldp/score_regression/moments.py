@@ -40,7 +40,7 @@ def symmetric_basis(dim, is_isotropic):
     return np.stack(basis)
 
 
-def chart(geometry, points, center, vectors, unit, coords, frames):
+def chart(geometry, points, center, vector, unit, coords, frames, carried):
     """Coordinates of query points in the chart at a centre, and their frames carried there.
 
     Runs in both engines.
@@ -50,23 +50,25 @@ def chart(geometry, points, center, vectors, unit, coords, frames):
     geometry : Geometry or its twin
     points : array, shape [n, *point_shape]
     center : array, shape [*point_shape]
-    vectors : array, shape [2, *point_shape]
+    vector : array, shape [*point_shape]
         Scratch.
     unit : array, shape [dim]
         Scratch.
     coords : array, shape [n, dim]
         Receives the frame coordinates of the logarithms.
-    frames : array, shape [n, dim, dim]
-        Receives, row by row, the coordinates at the centre of each frame vector at the points.
+    frames : array, shape [n, dim, *point_shape]
+        Receives the frame vectors at the points.
+    carried : array, shape [n, dim, dim]
+        Receives, row by row, the coordinates at the centre of each of them.
     """
     for k in range(points.shape[0]):
-        dispatch.log_coords(geometry, points[k], center, vectors[0], coords[k])
+        dispatch.log_coords(geometry, points[k], center, vector, coords[k])
         for j in range(coords.shape[1]):
             for i in range(coords.shape[1]):
                 unit[i] = 1.0 if i == j else 0.0
-            dispatch.lift(geometry, unit, points[k], vectors[0])
-            dispatch.transport(geometry, vectors[0], points[k], center, vectors[1])
-            dispatch.coordinates(geometry, vectors[1], center, frames[k, j])
+            dispatch.lift(geometry, unit, points[k], frames[k, j])
+            dispatch.transport(geometry, frames[k, j], points[k], center, vector)
+            dispatch.coordinates(geometry, vector, center, carried[k, j])
 
 
 _compiled_chart = cached_njit(chart, allocates=False)
@@ -88,18 +90,20 @@ def charted(geometry, twin, points, center):
     coords : array, shape [n, dim]
     maps : array, shape [n, dim, dim]
         Matrices that take frame coordinates at a point to those at the centre.
+    frames : array, shape [n, dim, *point_shape]
+        Frame vectors at the points.
     """
     n, dim = len(points), geometry.dim
-    coords, frames = np.empty((n, dim)), np.empty((n, dim, dim))
-    scratch = np.zeros((2, *geometry.shape)), np.zeros(dim)
+    coords, carried = np.empty((n, dim)), np.empty((n, dim, dim))
+    frames, scratch = np.empty((n, dim, *geometry.shape)), (np.zeros(geometry.shape), np.zeros(dim))
     if twin is None:
-        chart(geometry, points, center, *scratch, coords, frames)
+        chart(geometry, points, center, *scratch, coords, frames, carried)
     else:
-        _compiled_chart(twin, points, center, *scratch, coords, frames)
-    return coords, np.swapaxes(frames, 1, 2)
+        _compiled_chart(twin, points, center, *scratch, coords, frames, carried)
+    return coords, np.swapaxes(carried, 1, 2), frames
 
 
-def design_matrices(moment, geometry, points, center, coords, maps, basis):
+def design_matrices(moment, geometry, points, center, coords, maps, frames, basis):
     """Expected messages, carried to the centre, for unit gradients and the Hessians of a basis.
 
     Parameters
@@ -108,7 +112,7 @@ def design_matrices(moment, geometry, points, center, coords, maps, basis):
     geometry : Geometry
     points : array, shape [n, *point_shape]
     center : array, shape [*point_shape]
-    coords, maps
+    coords, maps, frames
         From `charted`.
     basis : array, shape [n_basis, dim, dim]
         From `symmetric_basis`.
@@ -123,7 +127,6 @@ def design_matrices(moment, geometry, points, center, coords, maps, basis):
         return np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
     axes = geometry.lift(np.eye(dim), center)
     scores = _MEAN_SCORES[moment](axes, center, basis, points)
-    frames = np.stack([geometry.lift(np.tile(e, (len(points), 1)), points) for e in np.eye(dim)], 1)
     return maps @ np.einsum("nia,nka->nik", frames, scores)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import round_radius
 
@@ -75,14 +76,57 @@ def without_messages(state):
     return RoundState(state.centers.copy(), *(np.zeros_like(part) for part in state[1:]))
 
 
-def query_points(protocol, state):
-    """Public points that each round asks at, shape [n_opened, n_directions, *point_shape]."""
+def query_points(protocol, state, known=None):
+    """Public points that each round asks at, shape [n_opened, n_directions, *point_shape].
+
+    `known` are those of the first rounds, where they have been computed before.
+    """
     geometry, directions = protocol.geometry, np.array(protocol.directions)
     points = np.empty((state.n_opened, len(directions), *geometry.shape))
-    for number, center in enumerate(state.centers):
-        offsets = round_radius(protocol.radius, number) * directions
+    n_known = 0 if known is None else len(known)
+    points[:n_known] = known if n_known else 0.0
+    for number in range(n_known, state.n_opened):
+        center, offsets = state.centers[number], round_radius(protocol.radius, number) * directions
         points[number] = geometry.retract(geometry.lift(offsets, center), center)
     return points
+
+
+def add_one_by_one(rounds, indices, coords, counts, sums, outer):
+    """Add messages to the sums of their query points, in order; compiled for both engines."""
+    for i in range(coords.shape[0]):
+        number, index = rounds[i], indices[i]
+        counts[number, index] += 1
+        for j in range(coords.shape[1]):
+            sums[number, index, j] += coords[i, j]
+            for k in range(coords.shape[1]):
+                outer[number, index, j, k] += coords[i, j] * coords[i, k]
+
+
+_compiled_add_one_by_one = cached_njit(add_one_by_one, allocates=False)
+
+
+def with_messages(state, rounds, indices, coords):
+    """State after more messages.
+
+    They are added one by one: in whatever batches messages come, the same ones in the same order
+    give the same state to the last bit.
+
+    Parameters
+    ----------
+    state : RoundState
+        It stays as it is.
+    rounds, indices : array of int, shape [n]
+        Queries that they answer.
+    coords : array, shape [n, dim]
+        Messages in frame coordinates at these.
+
+    Returns
+    -------
+    state : RoundState
+    """
+    parts = [part.copy() for part in state[1:]]
+    _compiled_add_one_by_one(rounds, indices, coords, *parts)
+    return RoundState(state.centers, *parts)
 
 
 def merge_states(states):

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from threading import RLock
 
 import numpy as np
 
 from geomstats_ldp.exceptions import (
     DuplicateMessageError,
     InvalidMessageError,
+    ProtocolError,
     StaleMessageError,
 )
-from geomstats_ldp.protocol import Message, Query
-from geomstats_ldp.protocol.protocol import check_is_protocol
-from geomstats_ldp.server.checkpoint import UNSAVED, load_checkpoint, save_checkpoint, state_arrays
-from geomstats_ldp.server.engine import make_engine
+from geomstats_ldp.protocol import Message, Query, Transcript
+from geomstats_ldp.server.base import BaseServer
+from geomstats_ldp.server.checkpoint import load_checkpoint, state_arrays
 from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.recursion import (
     N_PAIRS,
@@ -35,7 +34,7 @@ from geomstats_ldp.server.vectors import (
 )
 
 
-class Server:
+class Server(BaseServer):
     """Interactive collection: open queries out, private messages in.
 
     Threads may share a server: its methods run one at a time.
@@ -59,32 +58,26 @@ class Server:
     Raises
     ------
     ProtocolError
-        If `protocol` is no Protocol.
+        If `protocol` is no Protocol, or has rounds.
     """
 
     def __init__(self, protocol, engine="auto", keep_messages=False):
-        self.protocol = check_is_protocol(protocol)
+        super().__init__(protocol, engine, keep_messages)
+        if protocol.rounds is not None:
+            raise ProtocolError("protocol must ask pairs; this one has rounds, for RoundServer")
         geometry = protocol.geometry
-        self.engine = make_engine(engine, geometry)
         self.state = initial_state(protocol.initial_point, geometry.dim, len(protocol.directions))
         self.pending = {}
         self.scratch = make_scratch(geometry.shape, geometry.dim, protocol.pairs_per_round)
         self._round_is_open = False
-        self._kept = [] if keep_messages else None
-        self._version = UNSAVED
-        self.lock, self._saving = RLock(), RLock()
 
-    @alone
-    def __getstate__(self):
-        # Compiled functions and buffers are rebuilt; an open round is reopened on demand.
-        kept = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
-        messages = None if self._kept is None else list(self._kept)
-        return kept | {"engine": self.engine.name, "messages": messages, "version": self._version}
+    def _position(self):
+        position = {"protocol": self.protocol, "state": self.state, "pending": self.pending}
+        return position | {"_kept": self._kept_so_far()}
 
-    def __setstate__(self, kept):
-        self.__init__(kept["protocol"], kept["engine"])
-        self.state, self.pending = kept["state"], kept["pending"]
-        self._kept, self._version = kept["messages"], kept["version"]
+    def _return_to(self, position):
+        super()._return_to(position)
+        self._round_is_open = False  # it is opened again on demand
 
     # ---------------------------------------------------------------- clock
 
@@ -118,11 +111,6 @@ class Server:
             return full
         left = max(planned - self.n_participants, 0)
         return min(full, left if left == 1 else left - left % 2)
-
-    @property
-    def keeps_messages(self):
-        """Whether `messages` are kept."""
-        return self._kept is not None
 
     @property
     @alone
@@ -237,9 +225,7 @@ class Server:
             If rows are not tangent at their query or out of the support of the mechanism, or all
             together less noisy than messages are.
         """
-        kept = None if self._kept is None else list(self._kept)
-        before = self.protocol, self.state, self.pending, kept
-        try:
+        with self._all_or_nothing():
             if extend and self.round_size() == 0:
                 self.protocol, self._kept = replace(self.protocol, n_participants=None), None
             vectors = check_batch(self.protocol, vectors)
@@ -250,10 +236,24 @@ class Server:
                 rows = (array[position:] for array in (vectors, tangent, coords))
                 position += self._replay_step(*rows)
             check_rows(self.protocol, vectors, tangent, coords, strict)
-        except BaseException:
-            self.protocol, self.state, self.pending, self._kept = before
-            self._round_is_open = False
-            raise
+
+    @alone
+    def transcript(self):
+        """`Transcript` of all complete rounds, or None if messages are not kept."""
+        messages = self.messages
+        return None if messages is None else Transcript(self.protocol, messages)
+
+    @alone
+    def replay_transcript(self, transcript):
+        """Take the messages of a `Transcript` of this protocol, all or none.
+
+        Raises
+        ------
+        MessageError
+            If they are no messages, or do not follow those that came before.
+        """
+        self._require_new()
+        self.replay(transcript.messages, strict=True)
 
     def _check_plan(self, n_rows):
         planned = self.protocol.n_participants
@@ -327,23 +327,8 @@ class Server:
 
     # ---------------------------------------------------------------- checkpoint
 
-    def save(self, path):
-        """Write protocol, state and pending messages to a ``.npz`` file, without pickle.
-
-        Raises
-        ------
-        NewerStateError
-            If the file holds a state that this server does not continue; it stays as it is.
-        InvalidMessageError
-            If rows that were replayed wait in the open round and are no messages: nobody could
-            tell them from damage when the file is read.
-        """
-        with self._saving:
-            self._version = save_checkpoint(path, self._arrays(), self._version)
-
     @alone
     def _arrays(self):
-        """What a checkpoint holds, as it is at this moment."""
         self._check_pending()
         vectors = [self.pending[index] for index in sorted(self.pending)]
         return {

@@ -16,7 +16,7 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.mechanisms.plausibility import can_be_released, log_chance_of_spread
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY, Message
-from geomstats_ldp.validation import finite_array
+from geomstats_ldp.validation import check_shape, finite_array
 
 #: Relative size of a normal component, or of an excess over the support, that is only rounding.
 _ROUNDING = 1e-8
@@ -129,6 +129,53 @@ def check_batch(protocol, vectors):
         If the shape is wrong or an entry is not finite.
     """
     return finite_array("messages", vectors, ("n", *protocol.geometry.shape), InvalidMessageError)
+
+
+def check_addressed(protocol, transcript):
+    """Return messages, addresses and closings of a transcript of rounds, of the right types.
+
+    Whether a message can be one, and a round could close, shows when they are replayed.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    transcript : Transcript
+
+    Returns
+    -------
+    coords : array, shape [n, dim]
+    addresses : array of int, shape [n, 2]
+    closings : array of int, shape [n_closed]
+
+    Raises
+    ------
+    InvalidMessageError
+        Naming the field that is wrong.
+    """
+    shape = ("n", protocol.dim)
+    coords = finite_array("messages", transcript.messages, shape, InvalidMessageError)
+    addresses = _integers("addresses", transcript.addresses, (len(coords), 2))
+    closings = _integers("closings", transcript.closings, ("n",))
+    limits = np.array([protocol.rounds.n_rounds, len(protocol.directions)])
+    if np.any(addresses < 0) or np.any(addresses >= limits):
+        raise InvalidMessageError(
+            f"addresses must name rounds and query points under {tuple(limits.tolist())}"
+        )
+    is_ascending = np.all(np.diff(closings, prepend=0, append=len(coords) + 1) > 0)
+    if len(closings) > protocol.rounds.n_rounds or not is_ascending:
+        raise InvalidMessageError(
+            f"closings must be ascending, {protocol.rounds.n_rounds} at most, from 1 to "
+            f"{len(coords)}; got {closings}"
+        )
+    return coords, addresses, closings
+
+
+def _integers(name, values, shape):
+    """Array of integers of a shape, as for `check_shape`, or InvalidMessageError."""
+    check_shape(name, values, shape, InvalidMessageError)
+    if np.asarray(values).dtype.kind not in "iu":
+        raise InvalidMessageError(f"{name} must be integers; got {np.asarray(values).dtype}")
+    return np.asarray(values).astype(np.int64)
 
 
 def check_rows(protocol, vectors, tangent, coords, strict):

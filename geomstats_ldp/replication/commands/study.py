@@ -17,14 +17,14 @@ from geomstats_ldp.replication.commands.arguments import (
 )
 
 _DESIGNS = ("A", "B", "C", "D", "E", "F")
-_METHODS = ("spr", "trajectory", "half_sample")
+_METHODS = ("spr", "rounds", "trajectory", "half_sample")
 _TUNINGS = ("paper", "default")
 _FULL = {
     "designs": _DESIGNS,
     "epsilon": (math.inf, 8.0, 4.0, 2.0, 1.0),
     "mechanism": ("gaussian",),
-    "method": _METHODS,
-    "tuning": ("paper",),
+    "method": ("spr", "trajectory", "half_sample"),
+    "tuning": None,
     "n": (4000, 8000, 16000, 32000),
     "repetitions": 500,
 }
@@ -68,13 +68,15 @@ def add_command(commands):
         "--method",
         nargs="+",
         choices=_METHODS,
-        help="symmetric pairs (spr) and its alternatives (default: all three)",
+        help="symmetric pairs (spr), eight rounds, and the paper's alternatives to pairs "
+        "(default: spr trajectory half_sample)",
     )
     parser.add_argument(
         "--tuning",
         nargs="+",
         choices=_TUNINGS,
-        help="the paper's constants for each design, or the defaults for all (default: paper)",
+        help="the paper's constants for each design, or the defaults for all "
+        "(default: paper; rounds have the defaults only)",
     )
     parser.add_argument(
         "--n",

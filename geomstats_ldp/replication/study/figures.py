@@ -23,6 +23,7 @@ _SHIFT = 0.05
 
 _METHOD_NAMES = {
     "spr": "symmetric pairs",
+    "rounds": "rounds",
     "trajectory": "same trajectory",
     "half_sample": "half-sample probes",
 }

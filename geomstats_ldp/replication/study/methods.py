@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from geomstats_ldp.emulation import emulate
+from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.exceptions import LDPWarning
-from geomstats_ldp.inference import WaldRegion, estimate_sandwich
+from geomstats_ldp.inference import WaldRegion, estimate_round_sandwich, estimate_sandwich
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.replication.baselines import (
     HalfSampleProbes,
@@ -21,13 +22,24 @@ from geomstats_ldp.replication.baselines import (
 )
 from geomstats_ldp.replication.study.designs import DESIGNS, EPSILONS, load_design
 from geomstats_ldp.replication.study.tuning import BASELINE_TUNING, TUNINGS, design_protocol
-from geomstats_ldp.server import Server
+from geomstats_ldp.server import RoundServer, Server
 from geomstats_ldp.server.recursion import N_CAPPED, N_PROJECTED
 from geomstats_ldp.validation import check_choice
 
-METHODS = ("spr", "trajectory", "half_sample")
+METHODS = ("spr", "rounds", "trajectory", "half_sample")
 MECHANISMS = ("gaussian", "privunit", "l2_ball")
 LEVEL = 0.95
+
+#: Tunings that there are for each method, the one that is taken unless another is asked for first.
+METHOD_TUNINGS = {
+    "spr": TUNINGS,
+    "rounds": ("default",),
+    "trajectory": ("paper",),
+    "half_sample": ("paper",),
+}
+
+#: Rounds of a collection in rounds.
+N_ROUNDS = 8
 
 #: Columns that hold semi-axes, the longest first; unused ones are empty.
 _N_AXES = 3
@@ -43,9 +55,9 @@ class Cell:
         A to F.
     mechanism : {"gaussian", "privunit", "l2_ball"}
     epsilon : float
-    method : {"spr", "trajectory", "half_sample"}
+    method : {"spr", "rounds", "trajectory", "half_sample"}
     tuning : {"paper", "default"}
-        Of the symmetric-pair procedure; the baselines have the paper's only.
+        Pairs have both, rounds the defaults only, and the baselines the paper's.
     """
 
     design: str
@@ -59,7 +71,7 @@ class Cell:
             "design": DESIGNS,
             "mechanism": MECHANISMS,
             "method": METHODS,
-            "tuning": TUNINGS if self.method == "spr" else ("paper",),
+            "tuning": METHOD_TUNINGS.get(self.method, TUNINGS),
         }
         for name, choices in allowed.items():
             check_choice(name, getattr(self, name), choices)
@@ -118,7 +130,7 @@ def run_cell(cell, checkpoints, repetitions, seed):
     cell : Cell
     checkpoints : sequence of int
         Increasing sample sizes. One stream of participants serves them all; only the probes of
-        the half-sample method differ between them.
+        the half-sample method, and the rounds, differ between them.
     repetitions : iterable of int
         Numbers of the repetitions.
     seed : int
@@ -132,7 +144,12 @@ def run_cell(cell, checkpoints, repetitions, seed):
     protocol = design_protocol(
         design, cell.mechanism, cell.epsilon, checkpoints[-1], tuning=cell.tuning
     )
-    fit = {"spr": _fit_spr, "trajectory": _fit_trajectory, "half_sample": _fit_half_sample}
+    fit = {
+        "spr": _fit_spr,
+        "rounds": _fit_rounds,
+        "trajectory": _fit_trajectory,
+        "half_sample": _fit_half_sample,
+    }
     rows = []
     for repetition in repetitions:
         data_seed, noise_seed = repetition_seeds(seed, cell.design, repetition)
@@ -154,6 +171,24 @@ def _fit_spr(protocol, design, cell, data, checkpoints, noise_seed):
         start = n
         sandwich = estimate_sandwich(server.state, protocol)
         row = _row(protocol, design, server.state.average, sandwich, server.state.counts)
+        rows.append(row | {"guard": sandwich.guard})
+    return rows
+
+
+def _fit_rounds(protocol, design, cell, data, checkpoints, noise_seed):
+    """A collection of its own for each sample size, with the first of the same people."""
+    rows = []
+    for n in checkpoints:
+        plan = design_protocol(
+            design, cell.mechanism, cell.epsilon, n, tuning=cell.tuning, n_rounds=N_ROUNDS
+        )
+        server = RoundServer(plan)
+        emulate_in_rounds(server, data[:n], np.random.default_rng(noise_seed))
+        fit = server.fit()
+        sandwich = estimate_round_sandwich(fit, plan)
+        # Steps are not cut one by one: what counts is whether the estimate is where it was put.
+        counts = {N_CAPPED: int(fit.is_cut), N_PROJECTED: 0}
+        row = _row(plan, design, server.estimate(), sandwich, counts)
         rows.append(row | {"guard": sandwich.guard})
     return rows
 

@@ -21,6 +21,9 @@ from geomstats_ldp.replication.study.summary import (
     to_markdown,
 )
 
+#: Methods that have a table of their own for each mechanism and tuning.
+_OURS = {"spr": "symmetric pairs", "rounds": "rounds"}
+
 _SUMMARY_DIGITS = {
     "error": 4,
     "error_se": 4,
@@ -73,21 +76,25 @@ def study_tables(summary):
     """Markdown tables of a summary: terminal results, beside the paper, and the methods."""
     last = summary[summary["n"] == summary["n"].max()]
     parts = []
-    for (mechanism, tuning), rows in last[last["method"] == "spr"].groupby(
-        ["mechanism", "tuning"], sort=False
+    ours = last[last["method"].isin(_OURS)]
+    for (mechanism, tuning, method), rows in ours.groupby(
+        ["mechanism", "tuning", "method"], sort=False
     ):
         columns = ["design", "epsilon", *_SUMMARY_DIGITS]
         parts.append(
-            f"## {mechanism}, {tuning} tuning, symmetric pairs, n = {rows['n'].iloc[0]:,}\n\n"
+            f"## {mechanism}, {tuning} tuning, {_OURS[method]}, n = {rows['n'].iloc[0]:,}\n\n"
             + to_markdown(rows[columns], _SUMMARY_DIGITS)
         )
     paper = beside_paper(summary)
     if len(paper):
         parts.append("## Beside the paper\n\n" + to_markdown(paper, _PAPER_DIGITS))
-    if last["method"].nunique() > 1:
-        methods = compare_methods(summary)
-        digits = {name: 4 if name.startswith("error") else 3 for name in methods.columns}
-        parts.append("## Methods\n\n" + to_markdown(methods.reset_index(), digits))
+    for tuning, rows in last.groupby("tuning", sort=False):
+        if rows["method"].nunique() > 1:
+            methods = compare_methods(summary, tuning)
+            digits = {name: 4 if name.startswith("error") else 3 for name in methods.columns}
+            parts.append(
+                f"## Methods, {tuning} tuning\n\n" + to_markdown(methods.reset_index(), digits)
+            )
     return "\n".join(parts)
 
 

@@ -14,7 +14,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from tqdm.auto import tqdm
 
 from geomstats_ldp import __version__
-from geomstats_ldp.replication.study.methods import Cell, run_cell
+from geomstats_ldp.replication.study.methods import METHOD_TUNINGS, Cell, run_cell
 from geomstats_ldp.replication.study.storage import StudyFolder
 
 #: Repetitions that one task runs, a second's work or so; results do not depend on it.
@@ -38,7 +38,16 @@ def study_cells(
 ) -> list[Cell]:
     """All cells of a study, each once, in the order of a table.
 
-    Baselines have the paper's tuning only.
+    Parameters
+    ----------
+    designs, epsilons, mechanisms, methods : sequence
+    tunings : sequence, optional
+        Default one for each method: the paper's for pairs and baselines, the defaults for rounds.
+
+    Returns
+    -------
+    cells : list of Cell
+        Methods have no cells with tunings that they do not have.
 
     Parameters
     ----------
@@ -59,13 +68,16 @@ def study_cells(
         Cell(design, mechanism, epsilon, method, tuning)
         for mechanism in mechanisms
         for method in methods
-        for tuning in tunings
+        for tuning in (METHOD_TUNINGS[method][:1] if tunings is None else tunings)
         for design in designs
         for epsilon in epsilons
-        if method == "spr" or tuning == "paper"
+        if tuning in METHOD_TUNINGS[method]
     }
     if not cells:
-        raise ValueError("tuning must include 'paper' for the methods other than 'spr'")
+        raise ValueError(
+            "tuning must include 'default' for rounds, and 'paper' for 'trajectory' and "
+            "'half_sample'"
+        )
     return sorted(cells, key=lambda cell: cell.place)
 
 
@@ -189,7 +201,10 @@ def _run(cells, store, progress, command):
 def _compile(parallel, cells, seed, progress):
     """Compile what the cells need, each combination once, before all workers ask for it."""
     # Half-sample cells come last and stand for the trajectory's, whose code they need as well.
-    combinations = {(c.design, c.mechanism, c.is_private, c.method == "spr"): c for c in cells}
+    combinations = {
+        (c.design, c.mechanism, c.is_private, c.method.replace("trajectory", "half_sample")): c
+        for c in cells
+    }
     done = parallel(delayed(run_cell)(c, [_WARM_UP], [0], seed) for c in combinations.values())
     for _ in tqdm(done, "compiling", len(combinations), leave=False, disable=not progress):
         pass

@@ -88,9 +88,9 @@ def _smoothed_variance(coverage, repetitions):
     return share * (1 - share) / (repetitions + 4)
 
 
-def compare_methods(summary):
-    """Terminal error and coverage of the methods side by side, with the paper's tuning."""
-    last = summary[(summary["n"] == summary["n"].max()) & (summary["tuning"] == "paper")]
+def compare_methods(summary, tuning="paper"):
+    """Terminal error and coverage of the methods side by side, with the same tuning."""
+    last = summary[(summary["n"] == summary["n"].max()) & (summary["tuning"] == tuning)]
     table = last.pivot(
         index=["mechanism", "design", "epsilon"], columns="method", values=["error", "coverage"]
     )

@@ -81,7 +81,7 @@ def design_mechanism(design, mechanism, epsilon):
     )
 
 
-def design_protocol(design, mechanism, epsilon, n_participants, tuning="paper"):
+def design_protocol(design, mechanism, epsilon, n_participants, tuning="paper", n_rounds=None):
     """Protocol of a design.
 
     Parameters
@@ -93,6 +93,8 @@ def design_protocol(design, mechanism, epsilon, n_participants, tuning="paper"):
     tuning : {"paper", "default"}
         The constants of section S.3, or what `PrivateMEstimator` chooses from the public bounds,
         the working region and the initial point.
+    n_rounds : int, optional
+        For a collection in rounds instead of pairs, for which there are defaults only.
 
     Returns
     -------
@@ -100,8 +102,11 @@ def design_protocol(design, mechanism, epsilon, n_participants, tuning="paper"):
     """
     if tuning not in TUNINGS:
         raise ValueError(f"tuning must be one of {TUNINGS}; got {tuning!r}")
-    build = _paper_protocol if tuning == "paper" else _default_protocol
-    return build(design, mechanism, epsilon, n_participants)
+    if tuning == "default":
+        return _default_protocol(design, mechanism, epsilon, n_participants, n_rounds)
+    if n_rounds is not None:
+        raise ValueError("tuning must be 'default' for rounds; got 'paper'")
+    return _paper_protocol(design, mechanism, epsilon, n_participants)
 
 
 def _paper_protocol(design, mechanism, epsilon, n_participants):
@@ -127,7 +132,7 @@ def _paper_protocol(design, mechanism, epsilon, n_participants):
     )
 
 
-def _default_protocol(design, mechanism, epsilon, n_participants):
+def _default_protocol(design, mechanism, epsilon, n_participants, n_rounds):
     estimator = PrivateMEstimator(
         design.space,
         design.loss,
@@ -136,6 +141,7 @@ def _default_protocol(design, mechanism, epsilon, n_participants):
         mechanism=mechanism,
         initial_point=design.initial_point,
         n_participants=n_participants,
+        n_rounds=n_rounds,
         tuning=Tuning(working_region=design.region),
     )
     return estimator.start().protocol_

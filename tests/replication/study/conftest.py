@@ -15,7 +15,8 @@ def _made_up_summary(mechanisms=("gaussian",), methods=("spr", "trajectory", "ha
     for mechanism, method, design, epsilon, n in itertools.product(
         mechanisms, methods, "AB", EPSILONS, (8000, 32000)
     ):
-        error = {"spr": 1.0, "trajectory": 1.1, "half_sample": 1.5}[method] / math.sqrt(n)
+        factor = {"spr": 1.0, "rounds": 1.05, "trajectory": 1.1, "half_sample": 1.5}[method]
+        error = factor / math.sqrt(n)
         error /= min(epsilon, 10.0) * (1.0 if mechanism == "gaussian" else 4.0)
         coverage = {"A": 0.95, "B": 0.75 if method == "trajectory" else 0.96}[design]
         rows.append(

@@ -14,7 +14,13 @@ from geomstats_ldp.losses import FrechetLoss
 from geomstats_ldp.replication.study import methods
 from geomstats_ldp.replication.study.axial_frechet import AxialFrechetLoss
 from geomstats_ldp.replication.study.designs import FiniteLaw, load_design
-from geomstats_ldp.replication.study.methods import METHODS, Cell, repetition_seeds, run_cell
+from geomstats_ldp.replication.study.methods import (
+    METHOD_TUNINGS,
+    METHODS,
+    Cell,
+    repetition_seeds,
+    run_cell,
+)
 from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.paper_results import paper_table
 from geomstats_ldp.replication.study.summary import beside_paper, summarise
@@ -35,7 +41,7 @@ def drawn(monkeypatch):
 
 
 def test_mechanisms_epsilons_methods_and_tunings_meet_the_same_data(drawn, monkeypatch):
-    for fit in ("_fit_spr", "_fit_trajectory", "_fit_half_sample"):
+    for fit in ("_fit_spr", "_fit_rounds", "_fit_trajectory", "_fit_half_sample"):
         monkeypatch.setattr(methods, fit, lambda *_: [])
     cells = [
         Cell("F", "gaussian", 8.0),
@@ -45,6 +51,7 @@ def test_mechanisms_epsilons_methods_and_tunings_meet_the_same_data(drawn, monke
         Cell("F", "gaussian", 8.0, "trajectory"),
         Cell("F", "gaussian", 8.0, "half_sample"),
         Cell("F", "gaussian", 8.0, tuning="default"),
+        Cell("F", "gaussian", 8.0, "rounds", "default"),
     ]
     for cell in cells:
         run_cell(cell, [200], [3], seed=1)
@@ -89,7 +96,7 @@ def test_epsilons_and_methods_meet_the_same_noise(monkeypatch):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_checkpoints_of_one_stream_are_separate_runs(method):
-    cell = Cell("F", "gaussian", 4.0, method)
+    cell = Cell("F", "gaussian", 4.0, method, METHOD_TUNINGS[method][0])
     together = pd.DataFrame(run_cell(cell, [300, 800], [0, 1], seed=7))
     for n in (300, 800):
         alone = pd.DataFrame(run_cell(cell, [n], [0, 1], seed=7))
@@ -99,7 +106,8 @@ def test_checkpoints_of_one_stream_are_separate_runs(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_agree_with_themselves(method):
-    rows = pd.DataFrame(run_cell(Cell("A", "gaussian", 8.0, method), [1000], range(12), seed=0))
+    cell = Cell("A", "gaussian", 8.0, method, METHOD_TUNINGS[method][0])
+    rows = pd.DataFrame(run_cell(cell, [1000], range(12), seed=0))
     assert rows["repetition"].tolist() == list(range(12))
     threshold = stats.chi2.ppf(0.95, 2)
     # The target is the centre of the working region, so that the region never excludes it.
@@ -120,6 +128,17 @@ def test_without_privacy_error_and_semi_axes_are_those_of_the_oracle():
     mean_square = np.sum(axes**2) / stats.chi2.ppf(0.95, 3)
     errors = rows["error"] ** 2 / mean_square
     assert abs(errors.mean() - 1) < 3 * errors.std() / math.sqrt(60) + 0.1
+
+
+def test_rounds_are_those_of_the_plan_and_do_as_well_as_the_oracle():
+    rows = pd.DataFrame(
+        run_cell(Cell("F", "privunit", 8.0, "rounds", "default"), [4000], range(60), seed=3)
+    )
+    design = load_design("F")
+    axes = oracle_semi_axes(design, design_mechanism(design, "privunit", 8.0), 4000)
+    ratios = rows["error"] ** 2 / (np.sum(axes**2) / stats.chi2.ppf(0.95, 3))
+    assert abs(ratios.mean() - 1) < 3 * ratios.std() / math.sqrt(60) + 0.1
+    assert rows["covered"].sum() >= 50  # fewer of 60 with probability 3e-4
 
 
 @pytest.mark.slow
@@ -170,6 +189,7 @@ def test_the_paper_calibrated_c_over_its_box(monkeypatch):
         ({"method": "pairs"}, "method must be one of"),
         ({"tuning": "mine"}, "tuning must be one of"),
         ({"method": "trajectory", "tuning": "default"}, r"tuning must be one of \('paper',\)"),
+        ({"method": "rounds", "tuning": "paper"}, r"tuning must be one of \('default',\)"),
         ({"epsilon": 3.0}, "epsilon must be one of .* paper's tuning.* got 3.0"),
     ],
 )

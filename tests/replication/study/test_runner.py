@@ -138,10 +138,13 @@ def test_the_bar_shows_the_cell_and_the_remaining_time(tmp_path, capsys):
 
 def test_cells_of_a_study():
     cells = study_cells("BA", (1.0, 8.0), ("gaussian",), METHODS, ("paper", "default"))
-    assert len(cells) == len(set(cells)) == 2 * 2 * (3 + 1)
+    assert len(cells) == len(set(cells)) == 2 * 2 * (3 + 2)
     assert [cell.epsilon for cell in cells[:2]] == [8.0, 1.0]
-    assert {cell.tuning for cell in cells if cell.method != "spr"} == {"paper"}
+    tunings = {(cell.method, cell.tuning) for cell in cells if cell.method != "spr"}
+    assert tunings == {("rounds", "default"), ("trajectory", "paper"), ("half_sample", "paper")}
+    chosen = study_cells("A", (8.0,), ("gaussian",), ("spr", "rounds"), None)
+    assert [cell.tuning for cell in chosen] == ["paper", "default"]
     assert cells[0] == Cell("A", "gaussian", 8.0)
     assert study_cells("AA", (8.0,), ("gaussian",), ("spr",), ("paper",)) == cells[:1]
-    with pytest.raises(ValueError, match="tuning must include 'paper'"):
+    with pytest.raises(ValueError, match="and 'paper' for 'trajectory'"):
         study_cells("A", (8.0,), ("gaussian",), ("trajectory",), ("default",))

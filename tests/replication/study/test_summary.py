@@ -132,6 +132,15 @@ def test_tables_hold_every_part(made_up_summary):
     assert "n = 8,000" not in text
 
 
+def test_rounds_stand_beside_pairs(made_up_summary):
+    summary = made_up_summary(methods=("spr", "rounds")).assign(tuning="default")
+    text = study_tables(summary)
+    assert "## gaussian, default tuning, rounds, n = 32,000" in text
+    assert "## Methods, default tuning" in text
+    table = compare_methods(summary, "default")
+    np.testing.assert_allclose(table["error_rounds"], 1.05 * table["error_spr"])
+
+
 @pytest.mark.parametrize("methods", [("spr",), ("spr", "half_sample")])
 def test_tables_of_part_of_a_study(made_up_summary, methods):
     text = study_tables(made_up_summary(methods=methods))

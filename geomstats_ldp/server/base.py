@@ -1,0 +1,104 @@
+"""What the servers of both plans share: lock, copies, kept messages and saving."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from threading import RLock
+
+from geomstats_ldp.exceptions import StaleMessageError
+from geomstats_ldp.protocol.protocol import check_is_protocol
+from geomstats_ldp.server.checkpoint import UNSAVED, save_checkpoint
+from geomstats_ldp.server.engine import make_engine
+from geomstats_ldp.server.locking import alone
+
+
+class BaseServer(ABC):
+    """A collection that threads may share; subclasses say what is asked and what is kept.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    engine : {"auto", "compiled", "geomstats"}
+    keep_messages : bool
+
+    Raises
+    ------
+    ProtocolError
+        If `protocol` is no Protocol.
+    """
+
+    def __init__(self, protocol, engine, keep_messages):
+        self.protocol = check_is_protocol(protocol)
+        self.engine = make_engine(engine, protocol.geometry)
+        self._kept = [] if keep_messages else None
+        self._version = UNSAVED
+        self.lock, self._saving = RLock(), RLock()
+
+    @abstractmethod
+    def _position(self):
+        """Attributes that messages change, by name, with values that nobody changes in place."""
+
+    @abstractmethod
+    def _arrays(self):
+        """What a checkpoint holds, as it is at this moment."""
+
+    def _return_to(self, position):
+        """Go back, or forward, to what `_position` gave."""
+        vars(self).update(position)
+
+    @contextmanager
+    def _all_or_nothing(self):
+        """Be where it was before if what is done meanwhile fails."""
+        before = self._position()
+        try:
+            yield
+        except BaseException:
+            self._return_to(before)
+            raise
+
+    @alone
+    def __getstate__(self):
+        # Compiled functions and buffers are rebuilt.
+        kept = {"protocol": self.protocol, "engine": self.engine.name}
+        return kept | {"version": self._version, "position": self._position()}
+
+    def __setstate__(self, kept):
+        self.__init__(kept["protocol"], kept["engine"])
+        self._version = kept["version"]
+        self._return_to(kept["position"])
+
+    @property
+    def keeps_messages(self):
+        """Whether messages are kept, for a transcript."""
+        return self._kept is not None
+
+    @alone
+    def _kept_so_far(self):
+        return None if self._kept is None else list(self._kept)
+
+    def _require_new(self):
+        """Raise StaleMessageError if somebody has answered: a transcript starts with the first."""
+        if self.n_received > 0:
+            raise StaleMessageError(
+                "a transcript starts with the first participant; "
+                f"{self.n_received} participants have answered already"
+            )
+
+    def save(self, path):
+        """Write protocol, state and messages that wait to a ``.npz`` file, without pickle.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Raises
+        ------
+        NewerStateError
+            If the file holds a state that this server does not continue; it stays as it is.
+        InvalidMessageError
+            If rows that were replayed wait in the open round and are no messages: nobody could
+            tell them from damage when the file is read.
+        """
+        with self._saving:
+            self._version = save_checkpoint(path, self._arrays(), self._version)

@@ -1,0 +1,216 @@
+"""What a collection in rounds has heard: sums, closed rounds, estimate and transcript."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geomstats_ldp.exceptions import InvalidMessageError, NotReadyError, ProtocolError
+from geomstats_ldp.protocol import Transcript
+from geomstats_ldp.score_regression import (
+    closed_round,
+    fit_scores,
+    initial_round_state,
+    merge_states,
+    query_points,
+    with_messages,
+)
+from geomstats_ldp.server.base import BaseServer
+from geomstats_ldp.server.locking import alone
+
+
+class RoundRecord(BaseServer):
+    """Messages of a collection in rounds, whoever they came from; `RoundServer` talks to people.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        With rounds.
+    engine : {"auto", "compiled", "geomstats"}
+    keep_messages : bool
+
+    Raises
+    ------
+    ProtocolError
+        If `protocol` is no Protocol with rounds.
+    """
+
+    def __init__(self, protocol, engine, keep_messages):
+        super().__init__(protocol, engine, keep_messages)
+        if protocol.rounds is None:
+            raise ProtocolError("protocol must have rounds; this one asks pairs, for Server")
+        self.state, self.n_closed = initial_round_state(protocol), 0
+        self._points = query_points(protocol, self.state)
+        self._dealt = np.zeros(self.n_directions, dtype=np.int64)
+        self._closings, self._fit_of = [], (None, None)
+
+    def _position(self):
+        position = {"state": self.state, "n_closed": self.n_closed, "_dealt": self._dealt.copy()}
+        return position | {"_kept": self._kept_so_far(), "_closings": list(self._closings)}
+
+    def _return_to(self, position):
+        self._continue(position["state"], position["n_closed"])
+        super()._return_to(position)
+
+    def _continue(self, state, n_closed):
+        """Go on from a state; questions dealt and not answered are dealt again."""
+        is_longer = np.array_equal(state.centers[: self.state.n_opened], self.state.centers)
+        self._points = query_points(self.protocol, state, self._points if is_longer else None)
+        self.state, self.n_closed = state, n_closed
+        self._dealt = state.counts[-1].copy()
+
+    @property
+    def n_directions(self):
+        """Query points of one round."""
+        return len(self.protocol.directions)
+
+    @property
+    def n_participants(self):
+        """Participants whose message has come."""
+        return self.state.n_participants
+
+    @property
+    def n_received(self):
+        """The same: no message waits for others."""
+        return self.state.n_participants
+
+    @property
+    def is_complete(self):
+        """Whether all rounds were closed."""
+        return self.n_closed == self.protocol.rounds.n_rounds
+
+    @property
+    def round(self):
+        """Number of the open round, counted from zero; n_rounds when all are closed."""
+        return self.n_closed
+
+    @alone
+    def round_size(self):
+        """Answers that the open round still waits for; None if nobody planned how many."""
+        if self.is_complete:
+            return 0
+        sizes = self.protocol.rounds.sizes
+        return None if sizes is None else max(sizes[self.round] - self.n_in_round, 0)
+
+    @property
+    def n_in_round(self):
+        """Answers to the round opened last."""
+        return int(self.state.counts[-1].sum())
+
+    def points(self, number):
+        """Query points of a round that was opened, shape [n_directions, *point_shape]."""
+        return self._points[number]
+
+    @alone
+    def add_coords(self, rounds, indices, coords):
+        """Add messages in frame coordinates to the sums of their query points.
+
+        Parameters
+        ----------
+        rounds, indices : array of int, shape [n]
+            Queries that they answer.
+        coords : array, shape [n, dim]
+
+        Raises
+        ------
+        InvalidMessageError
+            If their squares are too large for doubles; the state is what it was before the call.
+        """
+        state = with_messages(self.state, rounds, indices, coords)
+        if not (np.isfinite(state.sums).all() and np.isfinite(state.outer).all()):
+            raise InvalidMessageError(
+                "messages must be small enough for their squares to be finite"
+            )
+        self.state = state
+        if self._kept is not None:
+            self._kept.append((rounds, indices, coords))
+
+    @alone
+    def close_round(self):
+        """Close the open round: the next one asks around the estimate.
+
+        Messages that are still under way are taken when they come.
+
+        Raises
+        ------
+        NotReadyError
+            If all rounds are closed, or fewer have answered than `protocol.rounds.minimum`.
+        """
+        if self.is_complete:
+            raise NotReadyError(f"all {self.n_closed} rounds are closed")
+        answered, minimum = self.n_in_round, self.protocol.rounds.minimum
+        if answered < minimum:
+            raise NotReadyError(
+                f"a round may close with {minimum} answers at least; round {self.round} has "
+                f"{answered}"
+            )
+        self._close()
+
+    def _close(self):
+        n_closed, state = self.n_closed + 1, self.state
+        if n_closed < self.protocol.rounds.n_rounds:
+            state = closed_round(state, self.estimate())
+        self._closings.append(self.n_participants)
+        self._continue(state, n_closed)
+
+    @alone
+    def close_if_full(self):
+        """Close the open round if all planned answers have come."""
+        if not self.is_complete and self.round_size() == 0:
+            self._close()
+
+    @alone
+    def merge(self, states):
+        """Add states that workers gathered about the same rounds.
+
+        The result depends on their order by rounding only. A worker starts each round from
+        `without_messages` of the common state, so that no message is counted twice.
+
+        Parameters
+        ----------
+        states : iterable of RoundState
+
+        Raises
+        ------
+        ProtocolError
+            If one of them is of another collection.
+        """
+        with self._all_or_nothing():
+            state = merge_states([self.state, *states])
+            self._continue(state, max(self.n_closed, state.n_opened - 1))
+            self._kept = None  # what the workers heard is not here
+            self.close_if_full()
+
+    @alone
+    def adopt(self, other):
+        """Continue where a copy of this server has come to.
+
+        Parameters
+        ----------
+        other : RoundServer
+        """
+        self._return_to(other._position())
+
+    @alone
+    def fit(self):
+        """Regression of all messages received, a `ScoreFit`, or None while they are too few."""
+        state, fit = self._fit_of
+        if state is not self.state:
+            fit = fit_scores(self.protocol, self.state, self._points, self.engine.twin)
+            self._fit_of = (self.state, fit)
+        return fit
+
+    def estimate(self):
+        """Estimate from all messages received, shape [*point_shape]."""
+        fit = self.fit()
+        return self.state.centers[-1].copy() if fit is None else fit.point.copy()
+
+    @alone
+    def transcript(self):
+        """`Transcript` of all messages in the order in which they came, or None if not kept."""
+        if self._kept is None:
+            return None
+        dim = self.protocol.dim
+        nothing = np.empty((2, 0), dtype=np.int64), np.empty((0, dim))
+        rounds, indices, coords = map(np.concatenate, zip((*nothing[0], nothing[1]), *self._kept))
+        closings = np.array(self._closings, dtype=np.int64)
+        return Transcript(self.protocol, coords, np.stack([rounds, indices], axis=1), closings)
