@@ -173,6 +173,10 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     return run.answer(_within_plan(server, checked), make_streams(random_state), progress)
 
 
+#: Clipped rows that are kept to see what clipping does to scores.
+_KEPT = 4096
+
+
 class Clipping(NamedTuple):
     """What clipping to the public bounds did to rows; only an emulation can know.
 
@@ -180,27 +184,31 @@ class Clipping(NamedTuple):
     ----------
     n_rows, n_clipped : int
         Rows, and those that were moved.
-    total_change : float
-        Sum of the changes of their scores, in norm.
+    given, kept : tuple of array, shape [n, *data_shape]
+        The first rows that were moved, before and after.
     """
 
     n_rows: int = 0
     n_clipped: int = 0
-    total_change: float = 0.0
+    given: tuple = ()
+    kept: tuple = ()
 
     def plus(self, other):
         """With the rows of another block."""
-        return Clipping(*(one + more for one, more in zip(self, other)))
+        total = Clipping(*(one + more for one, more in zip(self, other)))
+        is_full = sum(map(len, self.given)) >= _KEPT
+        return total._replace(given=self.given, kept=self.kept) if is_full else total
 
     @property
     def share(self):
         """Share of the rows that were moved."""
         return self.n_clipped / max(self.n_rows, 1)
 
-    @property
-    def score_change(self):
-        """Bound on the change of the mean score."""
-        return self.total_change / max(self.n_rows, 1)
+    def score_change(self, loss, geometry, point):
+        """Change of the mean score at a point near the estimate, shape [dim]."""
+        given, kept = np.concatenate(self.given), np.concatenate(self.kept)
+        change = loss.clipping_change(geometry, point, given, kept)
+        return change / len(given) * self.share
 
 
 class DataReader:
@@ -221,7 +229,7 @@ class DataReader:
     def __init__(self, server, convert=None):
         self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
         self._convert, self._twin = convert, server.engine.twin
-        self._center, self._n_checked = server.protocol.working_region.center, 0
+        self._n_checked = 0
         self.clipping = Clipping()
 
     def converted(self, rows):
@@ -245,11 +253,10 @@ class DataReader:
         given = np.asarray(rows, dtype=float)
         rows = clip_data(self.loss, self.geometry, given, self._twin)
         is_moved = moved_rows(self.loss, given, rows)
-        n_moved, change = int(np.count_nonzero(is_moved)), 0.0
-        if n_moved > 0:
-            moved = given[is_moved], rows[is_moved]
-            change = self.loss.clipping_change(self.geometry, self._center, *moved)
-        return rows, Clipping(len(rows), n_moved, change)
+        moved = (
+            [(part[is_moved][:_KEPT],) for part in (given, rows)] if is_moved.any() else [()] * 2
+        )
+        return rows, Clipping(len(rows), int(np.count_nonzero(is_moved)), *moved)
 
 
 class _Run(DataReader):

@@ -120,7 +120,10 @@ class Inferring:
             sandwich = self._sandwich()
         except NotReadyError:
             return
-        notices.warn_if_clipped(self._clipping, sandwich, loss_of(self.protocol_), stacklevel)
+        loss, point = loss_of(self.protocol_), self.server_.estimate()
+        change = self._clipping.score_change(loss, self.protocol_.geometry, point)
+        notices.warn_if_clipped(self._clipping, change, sandwich, loss, stacklevel)
+        self._clipping = self._clipping._replace(given=(), kept=())  # data are not kept
 
     def _coordinates(self):
         """Coordinates of the user, None where they are those of the protocol."""

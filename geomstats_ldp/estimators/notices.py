@@ -53,7 +53,7 @@ def warn_if_few(server, stacklevel):
         )
 
 
-def warn_if_clipped(clipping, sandwich, loss, stacklevel):
+def warn_if_clipped(clipping, change, sandwich, loss, stacklevel):
     """Rows of an emulation were moved to the bounds of the loss, and may have moved the target.
 
     A mean change b of the score moves the target by about b over the Hessian.
@@ -61,17 +61,19 @@ def warn_if_clipped(clipping, sandwich, loss, stacklevel):
     Parameters
     ----------
     clipping : Clipping
+    change : array, shape [dim]
+        Change of the mean score.
     sandwich : SandwichEstimate
     loss : Loss
     """
-    share, change = clipping.share, clipping.score_change
-    bias = change / float(np.linalg.eigvalsh(sandwich.hessian)[0])
+    with np.errstate(invalid="ignore"):
+        bias = float(np.linalg.norm(np.linalg.inv(sandwich.hessian) @ change))
     quantile = special.chdtri(len(sandwich.covariance), 0.05)
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
-    if bias > _LARGE_BIAS * axis:
+    if not bias <= _LARGE_BIAS * axis:  # a NaN is beyond floating point
         warnings.warn(
-            f"{share:.0%} of the rows lie outside the public bounds of {loss} and "
-            f"were moved to them, which may move the target by up to about {bias:.2g} while the "
+            f"{clipping.share:.0%} of the rows lie outside the public bounds of {loss} and "
+            f"were moved to them, which may move the target by about {bias:.2g} while the "
             f"largest semi-axis of its 95% region is {axis:.2g}; the estimate and its region are "
             "about the moved data. Wider bounds, another initial_point or public scaling would "
             "help. Only an emulation can tell",

@@ -120,8 +120,8 @@ class Loss(ABC):
 
     def clipping_change(
         self, geometry: Geometry, center: np.ndarray, data: np.ndarray, clipped: np.ndarray
-    ) -> float:
-        """Sum of the changes of the scores of data that clipping makes, in norm.
+    ) -> np.ndarray:
+        """Sum of the changes of the scores of data that clipping makes.
 
         Parameters
         ----------
@@ -133,16 +133,17 @@ class Loss(ABC):
 
         Returns
         -------
-        change : float
-            Infinite where the score of data outside the bounds cannot be computed.
+        change : array, shape [dim]
+            Frame coordinates; infinite where the score of data outside the bounds cannot be
+            computed.
         """
         try:
             with np.errstate(all="ignore"):
                 scores = [self.score(geometry, center, rows) for rows in (data, clipped)]
-                change = float(np.sum(geometry.norm(scores[0] - scores[1], center)))
+                change = geometry.coordinates(scores[0] - scores[1], center).sum(axis=0)
         except ValueError:
-            return math.inf
-        return change if math.isfinite(change) else math.inf
+            return np.full(geometry.dim, np.inf)
+        return np.where(np.isfinite(change), change, np.inf)
 
     @abstractmethod
     def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:

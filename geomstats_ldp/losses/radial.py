@@ -140,7 +140,7 @@ class RadialLoss(Loss):
 
     def clipping_change(
         self, geometry: Geometry, center: np.ndarray, data: np.ndarray, clipped: np.ndarray
-    ) -> float:
+    ) -> np.ndarray:
         """Scores are taken at the centre of the data, where a datum is clipped along its score.
 
         See `Loss.clipping_change`.
@@ -148,8 +148,9 @@ class RadialLoss(Loss):
         with np.errstate(all="ignore"):
             lengths = [geometry.dist(rows, self.center) for rows in (data, clipped)]
             norms = [length * self.psi_prime(length**2 / 2) for length in lengths]
-            change = float(np.sum(np.abs(norms[0] - norms[1])))
-        return change if math.isfinite(change) else math.inf
+            inwards = -geometry.coordinates(geometry.log(clipped, self.center), self.center)
+            change = (norms[0] - norms[1]) / lengths[1] @ inwards
+        return np.where(np.isfinite(change), change, np.inf)
 
     def _polar(self, geometry, data):
         """Logarithm at the centre as `direction * unit`, the length of `direction`, and `unit`."""

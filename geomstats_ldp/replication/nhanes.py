@@ -128,10 +128,11 @@ def run_nhanes(data, mechanism="privunit", epsilon=1.0, seed=0, target=None, **p
     region : WaldRegion
     """
     target = batch_direction(data) if target is None else target
-    estimator = nhanes_estimator(mechanism, epsilon, random_state=seed, **parameters).fit(data)
+    estimator = nhanes_estimator(mechanism, epsilon, random_state=seed, **parameters)
     with warnings.catch_warnings():
-        # The record says the same in its own fields.
+        # The record says the same in its own fields; its target is that of the clipped rows.
         warnings.simplefilter("ignore", LDPWarning)
+        estimator.fit(data)
         region = estimator.confidence_region(LEVEL)
     diagnostics = estimator.diagnostics_
     record = NHANESRecord(
