@@ -247,6 +247,14 @@ def test_a_device_wants_to_know_what_it_may_spend(pca_protocol):
             device(protocol, max_epsilon=bad)
 
 
+@pytest.mark.parametrize("spoilt", [{"norm_bound": 0.0}, {"evil": 1}, {"name": "mine"}])
+def test_a_protocol_with_a_loss_that_cannot_be_made_is_refused_by_name(pca_protocol, spoilt):
+    protocol = pca_protocol()
+    spec = {**protocol.loss_spec, **spoilt}
+    with pytest.raises(ProtocolError, match="protocol must have a loss"):
+        device(dataclasses.replace(protocol, loss_spec=spec), max_epsilon=2.0)
+
+
 @pytest.mark.parametrize(
     ("options", "match"),
     [
@@ -479,6 +487,8 @@ def test_the_person_is_told_without_the_datum(name):
         {"271828": 1},
         Trap(),
         [2.71828],
+        np.array(center) + 2.71828j,
+        [10**400] * len(center),
     ):
         with pytest.raises(DatumError) as caught:
             participant.check(datum)

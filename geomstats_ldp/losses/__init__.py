@@ -14,6 +14,7 @@ from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
 from geomstats_ldp.registry import Registry, add_class, place_of
+from geomstats_ldp.serialization import BAD_CONTENT
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -121,10 +122,13 @@ def loss_of(protocol: Protocol) -> Loss:
     Raises
     ------
     ProtocolError
-        If the record names no registered loss.
+        If the record names no registered loss, or parameters that this loss does not take.
     """
     if "_loss" not in vars(protocol):
-        vars(protocol)["_loss"] = loss_from_spec(protocol.loss_spec)
+        try:
+            vars(protocol)["_loss"] = loss_from_spec(protocol.loss_spec)
+        except BAD_CONTENT as error:
+            raise ProtocolError(f"protocol must have a loss that can be made: {error}") from error
     return vars(protocol)["_loss"]
 
 

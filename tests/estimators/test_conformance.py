@@ -17,6 +17,10 @@ ESTIMATORS = [
     PrivateFrechetMean(loss="pseudo_huber", scale=0.5),
     PrivateVMFLocation(),
     PrivateSPDCovariance(),
+    PrivatePCA(n_rounds=3),
+    PrivateFrechetMean(n_rounds=3),
+    PrivateVMFLocation(n_rounds=3),
+    PrivateSPDCovariance(n_rounds=3),
 ]
 
 

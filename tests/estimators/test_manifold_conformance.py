@@ -8,6 +8,7 @@ from geomstats.geometry.spd_matrices import (
     SPDLogEuclideanMetric,
     SPDMatrices,
 )
+from sklearn.base import clone
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, Tuning
 from geomstats_ldp.testing import EstimatorCase, parametrize_with_checks
@@ -54,6 +55,12 @@ CASES = [
 ]
 
 
-@parametrize_with_checks(CASES)
+IN_ROUNDS = [
+    EstimatorCase(clone(case.estimator).set_params(n_rounds=3), case.X, case.off_manifold)
+    for case in CASES
+]
+
+
+@parametrize_with_checks([*CASES, *IN_ROUNDS])
 def test_conformance(case, check):
     check(case)

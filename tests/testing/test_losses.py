@@ -113,6 +113,14 @@ def local_class():
     return OfAFunction
 
 
+class ClaimsFirstMoment(Interpreted):
+    moment = "first"
+
+
+class ClaimsThirdMoment(Interpreted):
+    moment = "third"
+
+
 class WrongTwin(PCALoss):
     """The compiled score of another loss: a Frechet score for a Rayleigh loss."""
 
@@ -139,6 +147,8 @@ BROKEN = {
     LosesItsBound: "check_record: loss from its record: expected no error; got TypeError",
     BreaksDown: "check_clip: expected no error; got IndexError: no rows",
     local_class(): "check_record: loss from its pickle: expected no error; got AttributeError",
+    ClaimsFirstMoment: "scores that are linear in a first moment, moment: expected",
+    ClaimsThirdMoment: "moment: expected one of",
     WrongTwin: "compiled score against the interpreted one",
 }
 
