@@ -31,7 +31,14 @@ extensions = [
 ]
 templates_path = ["_templates"]
 # Python files are pages where they are notebooks only.
-exclude_patterns = ["_build", "_templates", "conf.py", "audit/*.py", "benchmarks/*.py", "study/*.py"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "conf.py",
+    "audit/*.py",
+    "benchmarks/*.py",
+    "study/*.py",
+]
 
 # ---------------------------------------------------------------- references
 

@@ -34,30 +34,22 @@ def study_cells(
     epsilons: Iterable[float],
     mechanisms: Iterable[str],
     methods: Iterable[str],
-    tunings: Iterable[str],
+    tunings: Iterable[str] | None,
 ) -> list[Cell]:
     """All cells of a study, each once, in the order of a table.
 
     Parameters
     ----------
-    designs, epsilons, mechanisms, methods : sequence
-    tunings : sequence, optional
-        Default one for each method: the paper's for pairs and baselines, the defaults for rounds.
+    designs : iterable of str
+    epsilons : iterable of float
+    mechanisms, methods : iterable of str
+    tunings : iterable of str or None
+        None for one a method: the paper's for pairs and baselines, the defaults for rounds.
 
     Returns
     -------
     cells : list of Cell
         Methods have no cells with tunings that they do not have.
-
-    Parameters
-    ----------
-    designs : iterable of str
-    epsilons : iterable of float
-    mechanisms, methods, tunings : iterable of str
-
-    Returns
-    -------
-    cells : list of Cell
 
     Raises
     ------
