@@ -10,7 +10,7 @@ import numpy as np
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit
-from geomstats_ldp.score_regression.shrinkage import guard_strength
+from geomstats_ldp.score_regression.shrinkage import guard_of_error
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -49,7 +49,7 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
             f"a region needs {protocol.dim + 1} answers more than query points were answered; "
             "too few participants have answered"
         )
-    dim, rule = protocol.dim, protocol.inference
+    dim = protocol.dim
     free = dim * (dim + 1) / 2
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
     slope = fit.hessian_error / free * float(fit.offset @ fit.offset) * np.eye(dim)
@@ -57,9 +57,7 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     covariance = inverse @ (location + slope + np.outer(fit.leftover, fit.leftover)) @ inverse
     # As for pairs, the guard counts the error of the slope before it is made symmetric.
     error = math.sqrt(fit.hessian_error * dim**2 / free)
-    relative = error / max(float(np.linalg.norm(fit.hessian)), fit.hessian_floor)
-    strength = guard_strength(dim) if rule.guard is None else rule.guard
-    guard = 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
+    guard = guard_of_error(error, fit.hessian, fit.hessian_floor, protocol.inference)
     return SandwichEstimate(
         regression=fit,
         hessian=fit.hessian,

@@ -5,7 +5,6 @@ Equation names follow section 2.3 of the paper: pair regression, pair covariance
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,11 +15,11 @@ from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.schedules import gain
 from geomstats_ldp.score_regression import ScoreFit
 from geomstats_ldp.score_regression.shrinkage import (
+    bounded_hessian,
     clip_eigenvalues,
     covariance_floor,
     deviatoric_size,
-    guard_strength,
-    hessian_floor,
+    guard_of_error,
     shrink_deviatoric,
     spherical_part,
 )
@@ -209,12 +208,9 @@ def hessian_error(regression, kept, score_covariance, rule):
 
 
 def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
-    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian."""
-    dim = len(hessian)
+    """Finite-sample guard for the error that the pair regression leaves; see `guard_of_error`."""
     error = np.sqrt(hessian_error(regression, kept, score_covariance, rule))
-    relative = error / max(float(np.linalg.norm(hessian)), floor)
-    strength = guard_strength(dim) if rule.guard is None else rule.guard
-    return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
+    return guard_of_error(error, hessian, floor, rule)
 
 
 def steady_guard_strength(dim):
@@ -272,11 +268,7 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     sums = window(state.sums, int(state.counts[N_PAIRS]), len(directions))
     regression = fit_regression(sums, directions, rule, n_participants)
     unclipped, kept = estimate_hessian(regression, rule)
-    raw = np.linalg.eigvalsh(unclipped)
-    low, high = (0.0, math.inf) if rule.hessian_range is None else rule.hessian_range
-    bound = min(protocol.hessian_bound, high)
-    floor = max(low, hessian_floor(raw, rule, bound, n_participants))
-    hessian = clip_eigenvalues(unclipped, floor, bound)
+    hessian, bounds = bounded_hessian(unclipped, rule, protocol.hessian_bound, n_participants)
     spread = np.linalg.eigvalsh(regression.score_covariance)
     score_covariance = clip_eigenvalues(
         regression.score_covariance,
@@ -288,6 +280,7 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
         covariance = covariance + horizon_variance(
             covariance, hessian, protocol.schedule, n_participants
         )
+    floor = bounds["hessian_floor"]
     guard = guard_factor(regression, hessian, kept, score_covariance, floor, rule)
     covariance = guard * covariance / n_participants
     return SandwichEstimate(
@@ -295,9 +288,6 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
         hessian=hessian,
         score_covariance=score_covariance,
         covariance=(covariance + covariance.T) / 2,
-        hessian_floor=float(floor),
-        hessian_bound=float(bound),
-        hessian_floor_active=bool(raw[0] < floor > low),
-        hessian_bound_active=bool(raw[-1] > protocol.hessian_bound),
         guard=float(guard),
+        **bounds,
     )

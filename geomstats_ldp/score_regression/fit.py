@@ -21,10 +21,10 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
 from geomstats_ldp.score_regression.shrinkage import (
+    bounded_hessian,
     clip_eigenvalues,
     covariance_floor,
     deviatoric_size,
-    hessian_floor,
     shrink_deviatoric,
 )
 
@@ -243,25 +243,17 @@ def _usable_hessian(protocol, raw, spread, basis, n):
     trace = np.einsum("kii->k", basis) / math.sqrt(dim)
     spherical = float(trace @ noise @ trace)
     deviatoric = max(float(np.trace(noise)) - spherical, 0.0)
-    low, high = (0.0, math.inf) if rule.hessian_range is None else rule.hessian_range
     hessian, kept = raw, 1.0
     if rule.hessian == "shrunk" and rule.prior_hessian is None:
         hessian, kept = shrink_deviatoric(raw, deviatoric, rule.hessian_range)
     # As for pairs: what is shrunk away is charged with half of its noise.
     deviatoric *= (1 + kept) / 2
     if rule.hessian_range is not None:
+        low, high = rule.hessian_range
         spherical = min(spherical, dim * (high - low) ** 2 / 3)
         deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
-    eigenvalues = np.linalg.eigvalsh(hessian)
-    bound = min(protocol.hessian_bound, high)
-    floor = max(low, hessian_floor(eigenvalues, rule, bound, n))
-    bounds = {
-        "hessian_floor": float(floor),
-        "hessian_bound": float(bound),
-        "hessian_floor_active": bool(eigenvalues[0] < floor > low),
-        "hessian_bound_active": bool(eigenvalues[-1] > protocol.hessian_bound),
-    }
-    return clip_eigenvalues(hessian, floor, bound), spherical + deviatoric, bounds
+    hessian, bounds = bounded_hessian(hessian, rule, protocol.hessian_bound, n)
+    return hessian, spherical + deviatoric, bounds
 
 
 def _move(protocol, center, coords, twin):

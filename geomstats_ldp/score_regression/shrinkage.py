@@ -68,6 +68,37 @@ def hessian_floor(eigenvalues, rule, hessian_bound, n_participants):
     return min(hessian_bound / 2, max(floor, _TINY * hessian_bound))
 
 
+def bounded_hessian(hessian, rule, hessian_bound, n_participants):
+    """Put the eigenvalues of an estimated Hessian between its floor and its public bounds.
+
+    Parameters
+    ----------
+    hessian : array, shape [dim, dim]
+        Symmetric.
+    rule : InferenceRule
+    hessian_bound : float
+        L_H.
+    n_participants : int
+
+    Returns
+    -------
+    hessian : array, shape [dim, dim]
+    bounds : dict
+        ``hessian_floor``, ``hessian_bound``, and whether the vanishing floor or L_H moved an
+        eigenvalue: ``hessian_floor_active``, ``hessian_bound_active``.
+    """
+    eigenvalues = np.linalg.eigvalsh(hessian)
+    low, high = (0.0, math.inf) if rule.hessian_range is None else rule.hessian_range
+    bound = min(hessian_bound, high)
+    floor = max(low, hessian_floor(eigenvalues, rule, bound, n_participants))
+    return clip_eigenvalues(hessian, floor, bound), {
+        "hessian_floor": float(floor),
+        "hessian_bound": float(bound),
+        "hessian_floor_active": bool(eigenvalues[0] < floor > low),
+        "hessian_bound_active": bool(eigenvalues[-1] > hessian_bound),
+    }
+
+
 def covariance_floor(eigenvalues, rule, mechanism, n_participants):
     """Known noise variance or, without noise, the vanishing floor of section S.3."""
     if mechanism.noise_variance_floor > 0:
@@ -85,3 +116,10 @@ def guard_strength(dim):
     and of the order of the standard deviation of chi-squared over its mean from ten on.
     """
     return min(2.5, 0.5 + max(6.0 / dim, 6.0 / math.sqrt(10.0 * dim)))
+
+
+def guard_of_error(error, hessian, floor, rule):
+    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian."""
+    relative = error / max(float(np.linalg.norm(hessian)), floor)
+    strength = guard_strength(len(hessian)) if rule.guard is None else rule.guard
+    return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power

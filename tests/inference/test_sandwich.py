@@ -12,17 +12,19 @@ from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import estimate_sandwich
 from geomstats_ldp.inference.sandwich import (
     PairRegression,
-    clip_eigenvalues,
-    covariance_floor,
     guard_factor,
-    guard_strength,
-    hessian_floor,
     horizon_variance,
     steady_guard_strength,
 )
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.schedules import Schedule, coordinate_cycle
+from geomstats_ldp.score_regression.shrinkage import (
+    clip_eigenvalues,
+    covariance_floor,
+    guard_strength,
+    hessian_floor,
+)
 from geomstats_ldp.server import Server
 
 
