@@ -156,7 +156,8 @@ def _bending_weights(protocol, answers, centers, fit):
 def _fit_in_chart(protocol, answers, center, weights, twin):
     """Least squares and one hedged step in the chart at `center`."""
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
-    is_isotropic = rule.hessian == "isotropic"
+    # Scores of a first moment have no other Hessian, whatever the rule makes of it.
+    is_isotropic = rule.hessian == "isotropic" or protocol.rounds.moment == "first"
     basis = symmetric_basis(dim, is_isotropic)
     coords, maps, frames = charted(geometry, twin, answers.points, center)
     design = design_matrices(
