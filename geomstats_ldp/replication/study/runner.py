@@ -67,8 +67,8 @@ def study_cells(
     }
     if not cells:
         raise ValueError(
-            "tuning must include 'default' for rounds, and 'paper' for 'trajectory' and "
-            "'half_sample'"
+            "tuning must include 'paper' for 'trajectory' and 'half_sample', and 'default' for "
+            "rounds"
         )
     return sorted(cells, key=lambda cell: cell.place)
 
