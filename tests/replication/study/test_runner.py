@@ -146,5 +146,6 @@ def test_cells_of_a_study():
     assert [cell.tuning for cell in chosen] == ["paper", "default"]
     assert cells[0] == Cell("A", "gaussian", 8.0)
     assert study_cells("AA", (8.0,), ("gaussian",), ("spr",), ("paper",)) == cells[:1]
-    with pytest.raises(ValueError, match="'paper' for 'trajectory' and 'half_sample', and 'default' for rounds"):
+    expected = "'paper' for 'trajectory' and 'half_sample', and 'default' for rounds"
+    with pytest.raises(ValueError, match=expected):
         study_cells("A", (8.0,), ("gaussian",), ("trajectory",), ("default",))
