@@ -74,7 +74,7 @@ class DiscardWarning(LDPWarning):
 
 
 class FewParticipantsWarning(LDPWarning):
-    """There are too few participants for one full cycle of query directions."""
+    """There are too few participants for a confidence region."""
 
 
 class HessianFloorWarning(LDPWarning):
@@ -91,6 +91,10 @@ class RawDataWarning(LDPWarning):
 
 class SafeguardWarning(LDPWarning):
     """The step cap or the projection still acts late in the run."""
+
+
+class SmoothnessWarning(LDPWarning):
+    """A function of the parameter is not smooth over the uncertainty of the parameter."""
 
 
 class WeakPrivacyWarning(LDPWarning):

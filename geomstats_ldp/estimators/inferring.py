@@ -70,7 +70,9 @@ class Inferring:
         """
         return float(self._region().pvalue(point))
 
-    def functional(self, h: Callable, jacobian: ArrayLike | None = None) -> SmoothFunctional:
+    def functional(
+        self, h: Callable, jacobian: ArrayLike | None = None, *, transform: Any = None
+    ) -> SmoothFunctional:
         """Estimate, covariance and intervals of a smooth function of the parameter.
 
         Parameters
@@ -79,6 +81,10 @@ class Inferring:
             Maps a point, shape [*point_shape], to a number or a vector of length r.
         jacobian : array-like, shape [r, dim], optional
             Derivative of h along the frame at the estimate; default central differences.
+        transform : None, "log", "logit" or pair of callables
+            Keeps intervals in the range of h: normal is what a monotone function g of each
+            component is, the logarithm of a positive number, the logit of one between 0 and 1,
+            or g of a pair (g, inverse of g).
 
         Returns
         -------
@@ -87,16 +93,22 @@ class Inferring:
         Warns
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
+        SmoothnessWarning
+            If h has a kink or a stationary point within the uncertainty of the parameter, or bends
+            strongly over it.
         """
         covariance = self._region().covariance
-        return smooth_functional(
+        functional = smooth_functional(
             h,
             self.protocol_.geometry,
             self.server_.estimate(),
             covariance,
             coordinates=self._coordinates(),
             jacobian=jacobian,
+            transform=transform,
         )
+        notices.warn_if_bent(functional, stacklevel=3)
+        return functional
 
     def _region(self, level=0.95):
         """Wald region, with warnings for the caller of a public method."""

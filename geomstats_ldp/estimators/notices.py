@@ -19,10 +19,12 @@ from geomstats_ldp.exceptions import (
     HessianFloorWarning,
     SafeguardWarning,
     SeedWarning,
+    SmoothnessWarning,
     UninformativeRegionWarning,
     WeakPrivacyWarning,
 )
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD
+from geomstats_ldp.server.regression import fewest_pairs
 
 #: A safeguard that acts in this last part of a run has not become inactive.
 _LATE = 0.9
@@ -33,21 +35,24 @@ _LARGE_BIAS = 0.5
 #: A region that is smaller than this next to the working region lies at its edge if it reaches it.
 _SMALL_REGION = 0.5
 
+#: Distance from the tangent over one standard deviation, in standard errors.
+_LARGEST_BEND = 0.5
+
 #: A larger delta lets a mechanism release a noticeable share of the data as they are.
 _LARGEST_DELTA = 1e-3
 
 
-def warn_if_few(server, stacklevel):
-    """Too few participants for a confidence region."""
-    n_participants, cycle = server.n_participants, 2 * len(server.protocol.directions)
-    if server.protocol.rounds is not None:
-        is_few, reason = server.fit() is None, "are too few to tell a score from its noise"
+def warn_if_few(protocol, n_participants, stacklevel):
+    """Too few participants for a confidence region, which is known before they are emulated."""
+    n_directions, dim = len(protocol.directions), protocol.dim
+    if protocol.rounds is None:
+        fewest = 2 * fewest_pairs(n_directions, dim)
     else:
-        is_few = n_participants < cycle
-        reason = f"do not fill one cycle of {cycle} query directions"
-    if is_few:
+        fewest = n_directions + dim + 1  # in one round, which is what so few are given
+    if n_participants < fewest:
         warnings.warn(
-            f"{n_participants} participants {reason}; no confidence region can be given",
+            f"{n_participants} participants are too few for a confidence region, which takes "
+            f"{fewest}",
             FewParticipantsWarning,
             stacklevel=stacklevel,
         )
@@ -132,6 +137,22 @@ def warn_about_region(sandwich, region, stacklevel):
         )
 
 
+def warn_if_bent(functional, stacklevel):
+    """The delta method replaces h by its tangent, which is not close to it."""
+    is_bent = functional.bend > _LARGEST_BEND
+    if is_bent.any():
+        worst = int(np.argmax(functional.bend))
+        which = "h" if len(is_bent) == 1 else f"component {worst} of h"
+        warnings.warn(
+            f"{which} is {functional.bend[worst]:.2g} standard errors off its tangent one standard "
+            "deviation from the estimate: it has a kink or a stationary point there, or bends "
+            "strongly, and its interval is not to be trusted. A smooth h, more participants or a "
+            "larger epsilon would help",
+            SmoothnessWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def warn_if_discarded(server, stacklevel):
     """A collection under way is dropped."""
     if server.n_received > 0:
@@ -145,7 +166,7 @@ def warn_if_discarded(server, stacklevel):
 
 def warn_if_delta_is_large(delta, stacklevel):
     """A probability of failure that is no privacy."""
-    if isinstance(delta, Real) and delta > _LARGEST_DELTA:
+    if isinstance(delta, Real) and not isinstance(delta, bool) and _LARGEST_DELTA < delta < 1:
         warnings.warn(
             f"delta={delta!r} allows a mechanism that releases this share of the data as they are; "
             f"it should be far below one over the number of people, and at most {_LARGEST_DELTA}",

@@ -18,7 +18,7 @@ from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Transcript
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale, check_shape, finite_array, real_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -129,17 +129,21 @@ class PrivateSPDCovariance(BasePrivateEstimator):
 
     # ---------------------------------------------------------------- protocol
 
-    def _known_width(self):
-        return None if self.initial_point is None else np.shape(self.initial_point)[-1]
+    def _known_shape(self):
+        if self.initial_point is None:
+            return None
+        point = real_array("initial_point", self.initial_point)
+        check_shape("initial_point", point, ("n", "n"))
+        return point.shape[:1]
 
     def _make_space(self, width):
         return space_from_spec({"name": "SPDAffineInvariant", "n": width})
 
     def _make_center(self, space):
         if self.initial_point is not None:
-            return np.array(self.initial_point, dtype=float)
+            return finite_array("initial_point", self.initial_point, space.shape)
         size = space.shape[0]
-        bound = check_positive("norm_bound", self.norm_bound)
+        bound = check_scale("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
     def _loss_names(self):
@@ -205,7 +209,9 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         return np.einsum("ni,ij,nj->n", rows, self.precision_, rows)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss: Gaussian log-likelihood of a clipped row, less m log(2 pi) / 2.
+        """Minus the mean loss: Gaussian log-likelihood of a row, plus m log(2 pi) / 2.
+
+        Rows are not clipped, so that a search over `norm_bound` compares one likelihood.
 
         Parameters
         ----------

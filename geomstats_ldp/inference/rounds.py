@@ -46,8 +46,9 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     """
     if fit is None:
         raise NotReadyError(
-            f"a region needs {protocol.dim + 1} answers more than query points were answered; "
-            "too few participants have answered"
+            f"a region takes {protocol.dim + 1} participants more than query points were answered, "
+            f"{len(protocol.directions) + protocol.dim + 1} if all are in one round; too few "
+            "participants have answered"
         )
     dim = protocol.dim
     free = dim * (dim + 1) / 2

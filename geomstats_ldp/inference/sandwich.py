@@ -24,7 +24,7 @@ from geomstats_ldp.score_regression.shrinkage import (
     spherical_part,
 )
 from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
-from geomstats_ldp.server.regression import window
+from geomstats_ldp.server.regression import fewest_pairs, window
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -112,8 +112,9 @@ def fit_regression(sums, directions, rule, n_participants):
     degrees = n_pairs - dim - 1 if rule.divisor == "regression" else n_pairs
     if n_pairs <= dim + 1:
         raise NotReadyError(
-            f"the regression window holds {n_pairs} pairs and needs at least {dim + 2}; "
-            f"{n_participants} participants have answered"
+            f"a region takes {2 * fewest_pairs(len(directions), dim)} participants at least; "
+            f"{n_participants} participants have answered, and the regression window holds "
+            f"{n_pairs} pairs"
         )
     gram = sums.squared_radius * (directions.T @ directions) / len(directions)
     ridge = rule.ridge * np.trace(gram) / dim / np.sqrt(n_participants)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.coordinates import UserCoordinates
 from geomstats_ldp.geometry.regions import (
     check_region,
     region_of_iterates,
@@ -24,6 +25,7 @@ def check_protocol(protocol):
         Naming the part that does not fit.
     """
     geometry, region, dim = protocol.geometry, protocol.working_region, protocol.geometry.dim
+    UserCoordinates.from_name(protocol.coordinates, geometry.space)
     if protocol.mechanism.dim != dim:
         raise ProtocolError(
             f"mechanism must have the dimension of the space, {dim}; got {protocol.mechanism.dim}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import Geometry, region_of_queries
+from geomstats_ldp.geometry import Geometry, UserCoordinates, region_of_queries
 from geomstats_ldp.geometry.regions import WorkingRegion, check_region, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
@@ -88,6 +88,9 @@ class Protocol:
         an ordinary update. None leaves the end open.
     rounds : RoundPlan or None
         Plan of a collection in rounds; None asks symmetric pairs, one after the other.
+    coordinates : {"poincare_ball", "half_space"} or None
+        Model of hyperbolic space in which participants give their data, with `dim` numbers; all
+        else is on the hyperboloid. None for data as they are. The record names it only then.
     """
 
     space_spec: dict
@@ -107,6 +110,7 @@ class Protocol:
     pairs_per_round: int = 1
     n_participants: int | None = None
     rounds: RoundPlan | None = None
+    coordinates: str | None = None
 
     def __post_init__(self):
         """Freeze the records."""
@@ -122,6 +126,11 @@ class Protocol:
         return Geometry(
             space_from_spec(self.space_spec), self.reference, self.basis, retraction=self.retraction
         )
+
+    @cached_property
+    def user_coordinates(self) -> UserCoordinates:
+        """The coordinates in which participants give their data."""
+        return UserCoordinates.from_name(self.coordinates, self.geometry.space)
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -193,6 +202,8 @@ class Protocol:
             value = getattr(self, field.name)
             name = field.name.removesuffix("_spec")
             record[name] = value.to_spec() if hasattr(value, "to_spec") else value
+        if self.coordinates is None:
+            del record["coordinates"]
         return record
 
     def to_json(self) -> str:
@@ -296,6 +307,7 @@ def make_protocol(
     pairs_per_round: int = 1,
     n_participants: int | None = None,
     rounds: RoundPlan | None = None,
+    coordinates: str | None = None,
 ) -> Protocol:
     """Build a protocol from objects, and check that its parts fit together.
 
@@ -323,6 +335,8 @@ def make_protocol(
     n_participants : int, optional
     rounds : RoundPlan, optional
         Default symmetric pairs.
+    coordinates : {"poincare_ball", "half_space"}, optional
+        See `Protocol`.
 
     Returns
     -------
@@ -371,6 +385,7 @@ def make_protocol(
             None if n_participants is None else check_integer("n_participants", n_participants)
         ),
         rounds=rounds,
+        coordinates=coordinates,
     )
     check_protocol(protocol)
     return protocol

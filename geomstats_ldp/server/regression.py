@@ -62,6 +62,16 @@ def skipped_cycles(n_pairs, n_directions):
     return -(-burn_in // n_directions)
 
 
+def fewest_pairs(n_directions, dim):
+    """Pairs from which on the window leaves a residual: more than dim + 1 of whole cycles."""
+    cycles = 1
+    while True:
+        n_pairs = cycles * n_directions
+        if n_pairs - skipped_cycles(n_pairs, n_directions) * n_directions > dim + 1:
+            return n_pairs
+        cycles += 1
+
+
 def empty_sums(dim, n_directions):
     """Sums of no pairs at all."""
     n_slots = FIRST_EARLY + skipped_cycles(_WINDOW_HORIZON, n_directions)
