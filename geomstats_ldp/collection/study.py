@@ -97,8 +97,8 @@ def _check_form(record):
     texts += labels if isinstance(labels, list) else [labels, None]
     if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts):
         raise ProtocolError(
-            "[form] must have texts for title and introduction and a list of texts for labels, each "
-            f"of at most {_LONGEST_TEXT} characters"
+            "[form] must have texts for title and introduction and a list of texts for labels, "
+            f"each of at most {_LONGEST_TEXT} characters"
         )
     check_choice("coordinates", record.get("coordinates"), (None, *_COORDINATES))
     return record
