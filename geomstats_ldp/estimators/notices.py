@@ -23,6 +23,7 @@ from geomstats_ldp.exceptions import (
     UninformativeRegionWarning,
     WeakPrivacyWarning,
 )
+from geomstats_ldp.score_regression import fewest_participants
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD
 from geomstats_ldp.server.regression import fewest_pairs
 
@@ -44,11 +45,10 @@ _LARGEST_DELTA = 1e-3
 
 def warn_if_few(protocol, n_participants, stacklevel):
     """Too few participants for a confidence region, which is known before they are emulated."""
-    n_directions, dim = len(protocol.directions), protocol.dim
     if protocol.rounds is None:
-        fewest = 2 * fewest_pairs(n_directions, dim)
+        fewest = 2 * fewest_pairs(len(protocol.directions), protocol.dim)
     else:
-        fewest = n_directions + dim + 1  # in one round, which is what so few are given
+        fewest = fewest_participants(protocol)  # so few are given one round
     if n_participants < fewest:
         warnings.warn(
             f"{n_participants} participants are too few for a confidence region, which takes "

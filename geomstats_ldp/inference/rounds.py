@@ -9,7 +9,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
-from geomstats_ldp.score_regression import ScoreFit
+from geomstats_ldp.score_regression import ScoreFit, fewest_participants
 from geomstats_ldp.score_regression.shrinkage import guard_of_error
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     if fit is None:
         raise NotReadyError(
             f"a region takes {protocol.dim + 1} participants more than query points were answered, "
-            f"{len(protocol.directions) + protocol.dim + 1} if all are in one round; too few "
+            f"{fewest_participants(protocol)} if all are in one round; too few "
             "participants have answered"
         )
     dim = protocol.dim

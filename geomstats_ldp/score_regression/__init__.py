@@ -1,6 +1,6 @@
 """Regression of scores on their query points: what a collection in rounds is estimated by."""
 
-from geomstats_ldp.score_regression.fit import ScoreFit, fit_scores
+from geomstats_ldp.score_regression.fit import ScoreFit, fewest_participants, fit_scores
 from geomstats_ldp.score_regression.single_query import fit_single_query
 from geomstats_ldp.score_regression.state import (
     RoundState,
@@ -16,6 +16,7 @@ __all__ = [
     "RoundState",
     "ScoreFit",
     "closed_round",
+    "fewest_participants",
     "fit_scores",
     "fit_single_query",
     "initial_round_state",

@@ -92,6 +92,12 @@ def degrees_of_freedom(state):
     return state.n_participants - int(np.count_nonzero(state.counts))
 
 
+def fewest_participants(protocol):
+    """Participants that a region takes if all are in one round, at each of its query points."""
+    n_points = len(protocol.directions) if protocol.rounds.query is None else 1
+    return n_points + protocol.dim + 1
+
+
 def fit_scores(protocol, state, points, twin=None):
     """Estimate from the sums of a collection in rounds.
 
