@@ -1,6 +1,7 @@
 """Regression of scores on their query points: what a collection in rounds is estimated by."""
 
 from geomstats_ldp.score_regression.fit import ScoreFit, fit_scores
+from geomstats_ldp.score_regression.prediction import PredictedScore, predict_round_scores
 from geomstats_ldp.score_regression.state import (
     RoundState,
     closed_round,
@@ -12,12 +13,14 @@ from geomstats_ldp.score_regression.state import (
 )
 
 __all__ = [
+    "PredictedScore",
     "RoundState",
     "ScoreFit",
     "closed_round",
     "fit_scores",
     "initial_round_state",
     "merge_states",
+    "predict_round_scores",
     "query_points",
     "with_messages",
     "without_messages",

@@ -11,6 +11,7 @@ from geomstats_ldp.score_regression import (
     fit_scores,
     initial_round_state,
     merge_states,
+    predict_round_scores,
     query_points,
     with_messages,
 )
@@ -198,6 +199,15 @@ class RoundRecord(BaseServer):
             fit = fit_scores(self.protocol, self.state, self._points, self.engine.twin)
             self._fit_of = (self.state, fit)
         return fit
+
+    @alone
+    def predict_scores(self):
+        """Mean score predicted about the estimate, a `PredictedScore`; None as `fit`."""
+        fit = self.fit()
+        if fit is None:
+            return None
+        twin = self.engine.twin
+        return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
 
     def estimate(self):
         """Estimate from all messages received, shape [*point_shape]."""
