@@ -182,24 +182,23 @@ class _RoundRun(DataReader):
                 place, left = place + len(part), left and left - len(part)
             elif not waiting:
                 break
-            if part is None or len(waiting) > self._n_threads:
+            if part is None or len(waiting) > 3 * self._n_threads:
                 self._add(*waiting.popleft().result(), bar)
         work.close_if_full()
 
     def _answer_block(self, points, place, rows, streams):
-        """Place of a block in the round, its messages, and what clipping did to its rows."""
+        """Which points of the round a block answers, its messages, and what clipping did."""
         rows, clipping = self.clipped(rows)
         messages = np.empty((len(rows), self.geometry.dim))
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
         asked = Asked(*self._parts, points, place)
         self._compute(asked, rows, variates, participant_scratch(self.geometry), messages)
-        return place, messages, clipping
+        return np.resize(np.roll(np.arange(len(points)), -place), len(rows)), messages, clipping
 
-    def _add(self, place, messages, clipping, bar):
+    def _add(self, indices, messages, clipping, bar):
         """Add the messages of a block to the open round."""
-        places = place + np.arange(len(messages))
         rounds = np.full(len(messages), self._work.round)
-        self._work.add_coords(rounds, places % self._work.n_directions, messages)
+        self._work.add_coords(rounds, indices, messages)
         self.clipping = self.clipping.plus(clipping)
         bar.update(len(messages))
 

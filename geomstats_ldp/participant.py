@@ -17,6 +17,7 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
 )
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.regions import slack_of
 from geomstats_ldp.losses import loss_of, score_coords
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams, release_into
@@ -29,7 +30,7 @@ from geomstats_ldp.protocol.protocol import check_is_protocol
 #: Largest delta of a device: the chance that the guarantee fails somebody altogether.
 LARGEST_DELTA = 1e-3
 
-#: Distance past the edge of the query region, relative to one plus its radius, that is rounding.
+#: Distance past the edge of the query region, relative to its radius, that is rounding.
 _EDGE = 1e-6
 
 
@@ -146,10 +147,12 @@ class Participant:
                 f"protocol must be the one with fingerprint {str(fingerprint)[:12]}; "
                 f"got {self.protocol.fingerprint[:12]}"
             )
-        if max_epsilon is not None and not mechanism.epsilon <= check_epsilon(max_epsilon):
-            raise ProtocolError(
-                f"epsilon must be at most max_epsilon={max_epsilon}; got {mechanism.epsilon}"
-            )
+        if max_epsilon is not None:
+            largest = check_epsilon(max_epsilon, "max_epsilon")
+            if mechanism.epsilon > largest:
+                raise ProtocolError(
+                    f"epsilon must be at most max_epsilon={largest}; got {mechanism.epsilon}"
+                )
         if self.random_state is None:
             mechanism.check_releasable()
             if mechanism.delta > LARGEST_DELTA:
@@ -240,7 +243,7 @@ class Participant:
             )
         geometry, region = self.protocol.geometry, self.protocol.query_region
         point = geometry.check_point(query.point, "query point")
-        if not region.contains(geometry, point, slack=_EDGE * (1.0 + region.radius)):
+        if not region.contains(geometry, point, slack=slack_of(geometry, region, _EDGE)):
             raise ProtocolError("query point must lie in the public region of queries")
         return point
 

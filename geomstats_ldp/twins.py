@@ -79,6 +79,23 @@ def compile_for_twin(
         return kernel if twin_class(first) is twin else None
 
 
+def kernel_of(operation: Callable, twin: type) -> Callable:
+    """Return what compiled calls of `operation` on records of class `twin` run.
+
+    Parameters
+    ----------
+    operation : function
+    twin : type
+        NamedTuple class that a kernel was registered for by `compile_for_twin`.
+
+    Returns
+    -------
+    kernel : function
+        As plain Python; it fills its last argument where `operation` does.
+    """
+    return _KERNELS[operation, twin][0]
+
+
 def compile_by_default(operation, composed):
     """Let compiled calls of `operation` run `composed`, unless `compile_for_twin` says otherwise.
 

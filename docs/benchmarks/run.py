@@ -10,11 +10,13 @@ participant. Ratios are to numpy's time for the normals that one participant's n
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import tempfile
 import time
 import tracemalloc
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import geomstats
@@ -31,21 +33,26 @@ from threadpoolctl import threadpool_limits
 
 from geomstats_ldp import PrivatePCA
 from geomstats_ldp.emulation import emulate
+from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import FrechetLoss, PCALoss, PseudoHuberLoss, VonMisesFisherLoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
+from geomstats_ldp.protocol.rounds import RoundPlan, round_sizes
 from geomstats_ldp.replication.study.methods import Cell
 from geomstats_ldp.replication.study.runner import open_study, run_study
-from geomstats_ldp.server import Server
+from geomstats_ldp.server import RoundServer, Server
 
 MECHANISMS = ("gaussian", "privunit", "l2_ball")
 
+#: Cases of the table of rounds.
+IN_ROUNDS = ("S2, von Mises-Fisher", "R3, Frechet", "H2, Frechet")
 
-def median_times(functions, repetitions):
-    """Median processor time of each call, after one that does not count; the calls take turns."""
-    times = [[_processor_time(function) for function in functions] for _ in range(repetitions + 1)]
+
+def median_times(functions, repetitions, clock=time.process_time):
+    """Median time of each call, after one that does not count; the calls take turns."""
+    times = [[_time(function, clock) for function in functions] for _ in range(repetitions + 1)]
     return np.median(times[1:], axis=0)
 
 
@@ -54,10 +61,10 @@ def median_time(function, repetitions):
     return float(median_times([function], repetitions)[0])
 
 
-def _processor_time(function):
-    start = time.process_time()
+def _time(function, clock=time.process_time):
+    start = clock()
     function()
-    return time.process_time() - start
+    return clock() - start
 
 
 def frechet(space, center):
@@ -84,17 +91,18 @@ def cases():
     }
 
 
-def planned(space, loss, center, mechanism, n):
-    """Protocol of n participants about a centre."""
+def planned(space, loss, center, mechanism, n, n_rounds=None):
+    """Protocol of n participants about a centre, in pairs or in rounds."""
     geometry = Geometry(space, center)
     region = geodesic_ball(geometry.reference, 0.5)
     bound = loss.score_bound(geometry, region_of_queries(geometry, region, 0.2))
     delta = 1e-6 if mechanism == "gaussian" else 0.0
     randomiser = make_mechanism(mechanism, epsilon=2.0, delta=delta, dim=geometry.dim, bound=bound)
-    gain, radius = GainRule(0.5, 10.0, 0.6, 0.5), RadiusRule(0.2, 0.5, 0.27)
-    return make_protocol(
-        space, loss, randomiser, region, radius=radius, gain=gain, n_participants=n
-    )
+    radius = RadiusRule(0.2, 0.5, 0.27)
+    plan = {"gain": GainRule(0.5, 10.0, 0.6, 0.5)}
+    if n_rounds is not None:
+        plan = {"gain": None, "rounds": RoundPlan(n_rounds, round_sizes(n, n_rounds, 1))}
+    return make_protocol(space, loss, randomiser, region, radius=radius, n_participants=n, **plan)
 
 
 def data_about(geometry, n):
@@ -107,7 +115,7 @@ def engine_rows(case, mechanism, n, n_slow, repetitions):
     """One line of the first table."""
     protocol = planned(*case, mechanism, n)
     data, dim = data_about(protocol.geometry, n), protocol.geometry.dim
-    first = _processor_time(lambda: emulate(Server(protocol), data, 0))
+    first = _time(lambda: emulate(Server(protocol), data, 0))
     calls = (
         lambda: emulate(Server(protocol), data, 0),
         lambda: np.random.default_rng(0).standard_normal((n, dim)),
@@ -122,6 +130,41 @@ def engine_rows(case, mechanism, n, n_slow, repetitions):
         / n_slow
     )
     return compiled, normals, slow, first
+
+
+def round_rows(case, mechanism, n, repetitions):
+    """Seconds of pairs, of rounds and of normals a row; wall seconds of rounds by threads."""
+    pairs, rounds = planned(*case, mechanism, n), planned(*case, mechanism, n, n_rounds=8)
+    data, dim = data_about(pairs.geometry, n), pairs.geometry.dim
+
+    def emulate_rounds(n_threads):
+        with threads(n_threads):
+            emulate_in_rounds(RoundServer(rounds), data, 0)
+
+    times = median_times(
+        (
+            lambda: emulate(Server(pairs), data, 0),
+            lambda: emulate_rounds(1),
+            lambda: np.random.default_rng(0).standard_normal((n, dim)),
+        ),
+        repetitions,
+    )
+    calls = [lambda: emulate_rounds(1), lambda: emulate_rounds(cpu_count())]
+    return (*times / n, *median_times(calls, repetitions, time.perf_counter))
+
+
+@contextmanager
+def threads(number):
+    """Let joblib, and so rounds, see so many cores."""
+    name = "LOKY_MAX_CPU_COUNT"
+    before = os.environ.get(name)
+    os.environ[name] = str(number)
+    try:
+        yield
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
 
 
 def numpy_loop(data, rng):
@@ -182,7 +225,7 @@ def wide_rows(n, seed=0):
 def traced(function):
     """Seconds of a call and the peak of what it allocates, in megabytes."""
     tracemalloc.start()
-    seconds = _processor_time(function)
+    seconds = _time(function)
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     return seconds, peak
@@ -244,6 +287,7 @@ def main(arguments=None):
                 f"| {first:.1f} |",
                 flush=True,
             )
+    round_table(chosen, quick)
     print("\n| instead | ns a row |\n| --- | ---: |")
     for name, seconds in alternatives(100 if quick else 3000, min(repetitions, 3)).items():
         print(f"| {name} | {seconds * 1e9:.0f} |", flush=True)
@@ -251,6 +295,25 @@ def main(arguments=None):
     n, repetitions = (200, 3) if quick else (32_000, 500)
     seconds = repetition_seconds(n, repetitions)
     print(f"\n{repetitions} repetitions of design A, n = {n}, {cpu_count()} cores: {seconds:.1f} s")
+
+
+def round_table(chosen, quick):
+    """Print times of collections in eight rounds beside those of pairs."""
+    n, repetitions = (200, 1) if quick else (1_000_000, 7)
+    print(
+        "\n| space and loss | mechanism | pairs, ns | rounds, ns | normals, ns | pairs, ratio "
+        f"| rounds, ratio | wall, {cpu_count()} threads faster |"
+    )
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name in [name for name in IN_ROUNDS if name in chosen][: 1 if quick else None]:
+        for mechanism in MECHANISMS[:2]:
+            pairs, rounds, normals, one, all_ = round_rows(chosen[name], mechanism, n, repetitions)
+            print(
+                f"| {name} | {mechanism} | {pairs * 1e9:.0f} | {rounds * 1e9:.0f} "
+                f"| {normals * 1e9:.0f} | {pairs / normals:.1f} | {rounds / normals:.1f} "
+                f"| {one / all_:.2f} |",
+                flush=True,
+            )
 
 
 def memory_tables(quick):

@@ -422,6 +422,22 @@ class Geometry(ABC):
         at_reference = np.tensordot(coords, self.basis, axes=1)
         return self.transport(at_reference, self.reference, point)
 
+    def rounding(self, point: np.ndarray) -> float:
+        """Distance by which the last digit of its largest entry moves a point, at most.
+
+        Parameters
+        ----------
+        point : array, shape [*point_shape]
+
+        Returns
+        -------
+        distance : float
+        """
+        frame = self.lift(np.eye(self.dim), point).reshape(self.dim, -1)
+        digit = np.finfo(float).eps * np.max(np.abs(point))
+        # A tangent vector of length one is no shorter in the ambient space than this.
+        return float(digit / np.linalg.svd(frame, compute_uv=False)[-1])
+
     def coordinates(self, tangent_vec: np.ndarray, point: np.ndarray) -> np.ndarray:
         """Coordinates B_x^{-1} v in the public frame, shape [..., dim]; see `lift`."""
         at_reference = self.transport(tangent_vec, point, self.reference)

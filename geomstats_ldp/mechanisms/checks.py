@@ -10,11 +10,11 @@ EPSILON_RANGE = (1e-3, 700.0)  # exp(epsilon) and its reciprocal are doubles up 
 BOUND_RANGE = (1e-100, 1e100)  # squares of bounds stay far from overflow and underflow
 
 
-def check_epsilon(epsilon):
+def check_epsilon(epsilon, name="epsilon"):
     """Return ``epsilon`` as a float in the supported range or ``inf``."""
     low, high = EPSILON_RANGE
     return check_real(
-        "epsilon", epsilon, "in [1e-3, 700] or inf", lambda e: low <= e <= high or e == math.inf
+        name, epsilon, "in [1e-3, 700] or inf", lambda e: low <= e <= high or e == math.inf
     )
 
 

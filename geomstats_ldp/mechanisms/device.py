@@ -33,7 +33,8 @@ class OnDevice:
 
         A mechanism that is released by candidate defines it, and `point_vector`, and sets
         `candidate_width`. The mean over the uniform law of the sphere must not depend on the score;
-        values outside of [`least_weight`, 1] are clamped.
+        values outside of [`least_weight`, 1], NaN included, are clamped. One that raises, or whose
+        result has another shape, is answered as if the score were zero.
 
         Parameters
         ----------

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.regions import check_region, region_of_iterates, region_of_queries
+from geomstats_ldp.geometry.regions import (
+    check_region,
+    region_of_iterates,
+    region_of_queries,
+    slack_of,
+)
 from geomstats_ldp.schedules import check_direction_cycle
 from geomstats_ldp.validation import check_integer, check_positive, finite_array
 
@@ -27,7 +32,7 @@ def check_protocol(protocol):
     initial_point = geometry.check_point(protocol.initial_point, "initial_point")
     check_region(geometry, region, protocol.radius.maximum)
     iterates = region_of_iterates(region, protocol.radius.maximum)
-    if not iterates.contains(geometry, initial_point, slack=1e-9):
+    if not iterates.contains(geometry, initial_point, slack=slack_of(geometry, region, 1e-9)):
         raise ProtocolError(
             "initial_point must lie in the working region, and as far from its edge as the queries "
             "reach if the region holds them"

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.geometry.regions import slack_of
 from geomstats_ldp.server.recursion import (
     LAST_SAFEGUARD,
     N_CAPPED,
@@ -87,6 +88,7 @@ def _check_counts(protocol, counts):
 
 def _check_points(protocol, state):
     geometry, region = protocol.geometry, protocol.working_region
+    slack = slack_of(geometry, region, _ROUNDING)
     points = {"iterate": state.iterate}
     geometry.check_point(state.average, "average", rtol=_ROUNDING)
     # The average of points of a ball lies in it only if the ball is convex.
@@ -97,7 +99,7 @@ def _check_points(protocol, state):
     for name, point in points.items():
         geometry.check_point(point, name, rtol=_ROUNDING)
         _require(
-            np.all(region.contains(geometry, point, slack=_ROUNDING)),
+            np.all(region.contains(geometry, point, slack=slack)),
             f"{name} must lie in the working region",
         )
 

@@ -9,7 +9,6 @@ from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats_ldp import PrivateFrechetMean, Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, origin_of, orthonormal_basis
-from geomstats_ldp.geometry.spaces import hyperbolic as kernels
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 
@@ -88,12 +87,6 @@ def random_pair(dim, distance, displacement, seed):
         return base, on_sheet(to_double(point)[1:])
 
 
-def call(kernel, twin, *arguments, size):
-    out = np.full(size, np.nan)
-    kernel(twin, *arguments, out)
-    return out
-
-
 def make_geometry(dim, distance=0.8):
     direction = 1.0 / np.arange(1.0, dim + 1)
     reference = np.sinh(distance) * direction / np.linalg.norm(direction)
@@ -102,24 +95,24 @@ def make_geometry(dim, distance=0.8):
 
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize(("distance", "displacement", "tolerance"), CASES)
-def test_log_distance_and_exp_against_mpmath(dim, distance, displacement, tolerance):
+def test_log_distance_and_exp_against_mpmath(dim, distance, displacement, tolerance, closed_forms):
     geometry = make_geometry(dim)
-    twin = geometry.twin()
+    closed = closed_forms(geometry)
     for seed in range(5):
         base, point = random_pair(dim, distance, displacement, seed)
         with mpmath.workdps(60):
             at = exact(base)
             reference = reference_log(exact(point), at)
             length = float(mpmath.sqrt(product(reference, reference)))
-            closed = call(kernels._log, twin, point, base, size=dim + 1)
-            for log in (closed, geometry.log(point, base)):
+            by_form = closed.log(point, base)
+            for log in (by_form, geometry.log(point, base)):
                 assert gap(log, reference, at) < tolerance
-            for found in (kernels._dist(twin, point, base), geometry.dist(point, base)):
+            for found in (closed.dist(point, base), geometry.dist(point, base)):
                 assert abs(found / length - 1) < tolerance
             vector = to_double(reference)
             landed = reference_exp(tangent_of(vector[1:], at), at)
-            closed = call(kernels._exp, twin, vector, base, size=dim + 1)
-            for end in (closed, geometry.exp(vector, base)):
+            by_form = closed.exp(vector, base)
+            for end in (by_form, geometry.exp(vector, base)):
                 miss = reference_log(exact(end), landed)
                 # the coordinates of the end point, and 1e-12 of the way
                 limit = 4e-16 * float(landed[0]) * float(landed[0]) ** 0.5 + 1e-12 * displacement
@@ -128,36 +121,36 @@ def test_log_distance_and_exp_against_mpmath(dim, distance, displacement, tolera
 
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize(("distance", "displacement", "tolerance"), CASES)
-def test_transport_and_frame_against_mpmath(dim, distance, displacement, tolerance):
+def test_transport_and_frame_against_mpmath(dim, distance, displacement, tolerance, closed_forms):
     for seed in range(3):
         base, point = random_pair(dim, distance, displacement, seed)
         geometry = Geometry(Hyperboloid(dim=dim), base)
-        twin, rng = geometry.twin(), np.random.default_rng(40 + seed)
+        closed, rng = closed_forms(geometry), np.random.default_rng(40 + seed)
         spatial, coords = rng.normal(size=dim), rng.normal(size=dim)
         with mpmath.workdps(60):
             at, end = exact(base), exact(point)
             reference = reference_transport(tangent_of(spatial, at), at, end)
             vector = np.array([base[1:] @ spatial / base[0], *spatial])
-            closed = call(kernels._transport, twin, vector, base, point, size=dim + 1)
-            for moved in (closed, geometry.transport(vector, base, point)):
+            by_form = closed.transport(vector, base, point)
+            for moved in (by_form, geometry.transport(vector, base, point)):
                 assert gap(moved, reference, end) < (1e-11 if distance > 5 else 1e-13)
             columns = [tangent_of(row[1:], at) for row in geometry.basis]
             vector = combine(*((mpmath.mpf(c), v) for c, v in zip(coords, columns)))
             reference = reference_transport(vector, at, end)
             for lifted in (
-                call(kernels._lift, twin, coords, point, size=dim + 1),
+                closed.lift(coords, point),
                 geometry.lift(coords, point),
             ):
                 assert gap(lifted, reference, end) < (1e-11 if distance > 5 else 1e-13)
-            back = call(kernels._coordinates, twin, to_double(reference), point, size=dim)
+            back = closed.coordinates(to_double(reference), point)
             atol = 1e-11 if distance > 5 else 1e-13
             np.testing.assert_allclose(back, coords, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("dim", DIMS)
-def test_closed_forms_equal_geomstats_at_generic_points(dim):
+def test_closed_forms_equal_geomstats_at_generic_points(dim, closed_forms):
     geometry = make_geometry(dim)
-    twin, rng, size = geometry.twin(), np.random.default_rng(dim), dim + 1
+    closed, rng, size = closed_forms(geometry), np.random.default_rng(dim), dim + 1
     metric = geometry.space.metric
     for _ in range(30):
         base, end = on_sheet(rng.normal(size=(2, dim)))
@@ -167,15 +160,15 @@ def test_closed_forms_equal_geomstats_at_generic_points(dim):
         ambient, tangent = (v / metric.norm(tangent, base) for v in (ambient, tangent))
         moved = metric.parallel_transport(tangent, base, end_point=end)
         pairs = [
-            (call(kernels._exp, twin, tangent, base, size=size), metric.exp(tangent, base)),
-            (call(kernels._exp, twin, tangent, base, size=size), metric.exp(tangent, base)),
-            (call(kernels._log, twin, end, base, size=size), metric.log(end, base)),
-            (call(kernels._transport, twin, tangent, base, end, size=size), moved),
-            (call(kernels._to_tangent, twin, ambient, base, size=size), tangent),
-            (kernels._dist(twin, base, end), metric.dist(base, end)),
-            (call(kernels._lift, twin, coords, base, size=size), geometry.lift(coords, base)),
+            (closed.exp(tangent, base), metric.exp(tangent, base)),
+            (closed.exp(tangent, base), metric.exp(tangent, base)),
+            (closed.log(end, base), metric.log(end, base)),
+            (closed.transport(tangent, base, end), moved),
+            (closed.to_tangent(ambient, base), tangent),
+            (closed.dist(base, end), metric.dist(base, end)),
+            (closed.lift(coords, base), geometry.lift(coords, base)),
             (
-                call(kernels._coordinates, twin, tangent, base, size=dim),
+                closed.coordinates(tangent, base),
                 geometry.coordinates(tangent, base),
             ),
         ]
@@ -184,24 +177,24 @@ def test_closed_forms_equal_geomstats_at_generic_points(dim):
 
 
 @pytest.mark.parametrize("dim", DIMS)
-def test_transport_is_an_isometry_and_frames_are_orthonormal_far_out(dim):
+def test_transport_is_an_isometry_and_frames_are_orthonormal_far_out(dim, closed_forms):
     geometry = make_geometry(dim)
-    twin = geometry.twin()
+    closed = closed_forms(geometry)
     for distance in (0.0, 1.0, 5.0, 10.0):
         base, end = random_pair(dim, distance, 2.0, seed=9)
-        frame = [call(kernels._lift, twin, row, base, size=dim + 1) for row in np.eye(dim)]
+        frame = [closed.lift(row, base) for row in np.eye(dim)]
         gram = geometry.inner(np.array(frame)[:, None], np.array(frame), base)
         # coordinates are known to cosh(distance) roundings
         atol = 1e-15 * (4 + np.cosh(distance)) * 10
         np.testing.assert_allclose(gram, np.eye(dim), atol=atol)
-        lowered = [call(kernels._coordinates, twin, row, base, size=dim) for row in frame]
+        lowered = [closed.coordinates(row, base) for row in frame]
         np.testing.assert_allclose(lowered, np.eye(dim), atol=atol)
-        moved = [call(kernels._transport, twin, row, base, end, size=dim + 1) for row in frame]
+        moved = [closed.transport(row, base, end) for row in frame]
         gram = geometry.inner(np.array(moved)[:, None], np.array(moved), end)
         np.testing.assert_allclose(gram, np.eye(dim), atol=1e-15 * (4 + end[0]) * 10)
 
 
-def test_nothing_is_nan_for_nearly_coincident_points():
+def test_nothing_is_nan_for_nearly_coincident_points(closed_forms):
     rng = np.random.default_rng(0)
     geometry = make_geometry(2)
     n = 100_000
@@ -222,20 +215,19 @@ def test_nothing_is_nan_for_nearly_coincident_points():
         geometry.coordinates(vectors, base),
     ):
         assert np.isfinite(result).all()
-    twin, out = geometry.twin(), np.empty(3)
+    closed = closed_forms(geometry)
     for i in range(0, n, 50):
-        kernels._log(twin, point[i], base[i], out)
-        np.testing.assert_allclose(out, geometry.log(point[i], base[i]), rtol=1e-9, atol=1e-300)
-        kernels._transport(twin, vectors[i], base[i], point[i], out)
-        assert np.isfinite(out).all()
+        log = closed.log(point[i], base[i])
+        np.testing.assert_allclose(log, geometry.log(point[i], base[i]), rtol=1e-9, atol=1e-300)
+        assert np.isfinite(closed.transport(vectors[i], base[i], point[i])).all()
 
 
 @pytest.mark.parametrize("dim", DIMS)
-def test_a_point_and_itself(dim):
-    twin, point = make_geometry(dim).twin(), random_pair(dim, 1.0, 1.0, 3)[0]
-    assert not call(kernels._log, twin, point, point, size=dim + 1).any()
-    assert kernels._dist(twin, point, point) == 0.0
-    moved = call(kernels._exp, twin, np.zeros(dim + 1), point, size=dim + 1)
+def test_a_point_and_itself(dim, closed_forms):
+    closed, point = closed_forms(make_geometry(dim)), random_pair(dim, 1.0, 1.0, 3)[0]
+    assert not closed.log(point, point).any()
+    assert closed.dist(point, point) == 0.0
+    moved = closed.exp(np.zeros(dim + 1), point)
     np.testing.assert_allclose(moved, point, rtol=4e-16)
 
 

@@ -8,8 +8,6 @@ import scipy.linalg
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import (
     space_from_spec,
-    spd_affine,
-    spd_log_euclidean,
     symmetric_matrices,
 )
 
@@ -139,17 +137,6 @@ def make(metric, size, seed=100, condition=3.0):
     return Geometry(space, random_point(np.random.default_rng(seed), size, condition))
 
 
-def kernels_of(metric):
-    """Module with the closed forms."""
-    return spd_affine if metric == "SPDAffineInvariant" else spd_log_euclidean
-
-
-def call(kernel, twin, *arguments, shape):
-    out = np.full(shape, np.nan)
-    kernel(twin, *arguments, out)
-    return out
-
-
 # ------------------------------------------------------------------------ eigenvalues
 
 
@@ -201,9 +188,9 @@ def test_small_eigenvalues_of_graded_matrices_keep_their_digits():
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(("condition", "displacement", "tolerance"), CASES)
 def test_log_distance_and_transport_against_mpmath(
-    metric, size, condition, displacement, tolerance
+    metric, size, condition, displacement, tolerance, closed_forms
 ):
-    kernels, twin, shape = kernels_of(metric), make(metric, size).twin(), (size, size)
+    closed = closed_forms(make(metric, size))
     for seed in range(3):
         base, point = random_pair(size, condition, displacement, seed)
         vector = random_vector(np.random.default_rng(seed), base)
@@ -211,11 +198,11 @@ def test_log_distance_and_transport_against_mpmath(
             reference = REFERENCES[metric](exact(base))
             at_end = REFERENCES[metric](exact(point))
             expected = reference.log(exact(point))
-            log = call(kernels._log, twin, point, base, shape=shape)
+            log = closed.log(point, base)
             assert gap(reference, log, expected) < tolerance
             distance = float(reference.norm(expected))
-            assert abs(kernels._dist(twin, base, point) / distance - 1) < tolerance
-            moved = call(kernels._transport, twin, vector, base, point, shape=shape)
+            assert abs(closed.dist(base, point) / distance - 1) < tolerance
+            moved = closed.transport(vector, base, point)
             expected = reference.transport(exact(vector), exact(point))
             assert gap(at_end, moved, expected) < max(1e-12, condition * 1e-14)
             np.testing.assert_array_equal(log, log.T)
@@ -226,15 +213,15 @@ def test_log_distance_and_transport_against_mpmath(
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("condition", [5.0, 1e3, 1e8])
 @pytest.mark.parametrize("step", [1e-8, 0.5])
-def test_exp_against_mpmath(metric, size, condition, step):
-    twin = make(metric, size).twin()
+def test_exp_against_mpmath(metric, size, condition, step, closed_forms):
+    closed = closed_forms(make(metric, size))
     for seed in range(3):
         rng = np.random.default_rng(seed)
         base = random_point(rng, size, condition)
         vector = step * random_vector(rng, base)
         with mpmath.workdps(60):
             expected = REFERENCES[metric](exact(base)).exp(exact(vector))
-            out = call(kernels_of(metric)._exp, twin, vector, base, shape=(size, size))
+            out = closed.exp(vector, base)
             # a point of condition c is known to c * 1e-16 in the metric
             miss = Affine(expected).norm(exact(out) - expected)
             assert float(miss) < max(1e-14, condition * 1e-14)
@@ -243,21 +230,21 @@ def test_exp_against_mpmath(metric, size, condition, step):
 @pytest.mark.parametrize("size", [2, 3, 4])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize(("condition", "tolerance"), [(5.0, 1e-12), (1e3, 1e-12), (1e8, 5e-8)])
-def test_lift_and_lower_are_inverse_isometries(metric, size, condition, tolerance):
-    geometry, kernels = make(metric, size), kernels_of(metric)
-    twin, dim = geometry.twin(), geometry.dim
+def test_lift_and_lower_are_inverse_isometries(metric, size, condition, tolerance, closed_forms):
+    geometry = make(metric, size)
+    closed, dim = closed_forms(geometry), geometry.dim
     for seed in range(5):
         rng = np.random.default_rng(seed)
         point, coords = random_point(rng, size, condition), rng.normal(size=dim)
         coords /= np.linalg.norm(coords)
-        lifted = call(kernels._lift, twin, coords, point, shape=(size, size))
+        lifted = closed.lift(coords, point)
         with mpmath.workdps(60):
             reference = REFERENCES[metric](exact(point))
             assert abs(reference.norm(exact(lifted)) - 1) < tolerance
-            lowered = call(kernels._coordinates, twin, lifted, point, shape=dim)
+            lowered = closed.coordinates(lifted, point)
             np.testing.assert_allclose(lowered, coords, rtol=0, atol=tolerance)
             vector = random_vector(rng, point)
-            lowered = call(kernels._coordinates, twin, vector, point, shape=dim)
+            lowered = closed.coordinates(vector, point)
             norm = float(reference.norm(exact(vector)))
             assert abs(np.linalg.norm(lowered) / norm - 1) < tolerance
 
@@ -267,35 +254,35 @@ def test_lift_and_lower_are_inverse_isometries(metric, size, condition, toleranc
 
 @pytest.mark.parametrize("size", [2, 3, 5])
 @pytest.mark.parametrize("metric", METRICS)
-def test_closed_forms_equal_geomstats(metric, size):
-    geometry, kernels = make(metric, size), kernels_of(metric)
-    twin, dim, shape = geometry.twin(), geometry.dim, (size, size)
+def test_closed_forms_equal_geomstats(metric, size, closed_forms):
+    geometry = make(metric, size)
+    closed, dim, shape = closed_forms(geometry), geometry.dim, (size, size)
     for seed in range(10):
         rng = np.random.default_rng(seed)
         base, end = random_point(rng, size), random_point(rng, size)
         vector, ambient = random_vector(rng, base), rng.normal(size=shape)
         coords = rng.normal(size=dim)
         pairs = [
-            (call(kernels._exp, twin, vector, base, shape=shape), geometry.exp(vector, base)),
+            (closed.exp(vector, base), geometry.exp(vector, base)),
             (
-                call(kernels._exp, twin, vector, base, shape=shape),
+                closed.exp(vector, base),
                 geometry.retract(vector, base),
             ),
-            (call(kernels._log, twin, end, base, shape=shape), geometry.log(end, base)),
+            (closed.log(end, base), geometry.log(end, base)),
             (
-                call(kernels._transport, twin, vector, base, end, shape=shape),
+                closed.transport(vector, base, end),
                 geometry.transport(vector, base, end),
             ),
             (
-                call(kernels._to_tangent, twin, ambient, base, shape=shape),
+                closed.to_tangent(ambient, base),
                 geometry.to_tangent(ambient, base),
             ),
-            (call(kernels._lift, twin, coords, base, shape=shape), geometry.lift(coords, base)),
+            (closed.lift(coords, base), geometry.lift(coords, base)),
             (
-                call(kernels._coordinates, twin, vector, base, shape=dim),
+                closed.coordinates(vector, base),
                 geometry.coordinates(vector, base),
             ),
-            (kernels._dist(twin, base, end), geometry.dist(base, end)),
+            (closed.dist(base, end), geometry.dist(base, end)),
         ]
         for closed_form, through_geomstats in pairs:
             # exp reaches entries of some hundreds: absolute and relative
@@ -303,55 +290,52 @@ def test_closed_forms_equal_geomstats(metric, size):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_point_and_itself(metric):
-    geometry, kernels = make(metric, 3), kernels_of(metric)
-    twin, point = geometry.twin(), random_point(np.random.default_rng(1), 3, 100.0)
-    assert not call(kernels._log, twin, point, point, shape=(3, 3)).any()
-    assert kernels._dist(twin, point, point) == 0.0
-    still = call(kernels._exp, twin, np.zeros((3, 3)), point, shape=(3, 3))
+def test_a_point_and_itself(metric, closed_forms):
+    closed, point = closed_forms(make(metric, 3)), random_point(np.random.default_rng(1), 3, 100.0)
+    assert not closed.log(point, point).any()
+    assert closed.dist(point, point) == 0.0
+    still = closed.exp(np.zeros((3, 3)), point)
     np.testing.assert_allclose(still, point, rtol=0, atol=1e-14)
-    identity = call(kernels._log, twin, np.eye(3), np.eye(3), shape=(3, 3))
+    identity = closed.log(np.eye(3), np.eye(3))
     np.testing.assert_array_equal(identity, np.zeros((3, 3)))
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_arguments_are_left_as_they_are(metric):
-    geometry, kernels = make(metric, 3), kernels_of(metric)
-    twin, rng = geometry.twin(), np.random.default_rng(2)
+def test_arguments_are_left_as_they_are(metric, closed_forms):
+    closed, rng = closed_forms(make(metric, 3)), np.random.default_rng(2)
     base, end = random_point(rng, 3), random_point(rng, 3)
     vector, coords = random_vector(rng, base), rng.normal(size=6)
     copies = [array.copy() for array in (base, end, vector, coords)]
-    frame = twin.frame.copy()
-    for kernel, arguments, shape in [
-        (kernels._exp, (vector, base), (3, 3)),
-        (kernels._log, (end, base), (3, 3)),
-        (kernels._transport, (vector, base, end), (3, 3)),
-        (kernels._lift, (coords, base), (3, 3)),
-        (kernels._coordinates, (vector, base), 6),
+    frame = closed.twin.frame.copy()
+    for operation, arguments in [
+        (closed.exp, (vector, base)),
+        (closed.log, (end, base)),
+        (closed.transport, (vector, base, end)),
+        (closed.lift, (coords, base)),
+        (closed.coordinates, (vector, base)),
     ]:
-        first = call(kernel, twin, *arguments, shape=shape)
-        kernels._dist(twin, base, end)
+        first = operation(*arguments)
+        closed.dist(base, end)
         # nothing survives in the scratch
-        np.testing.assert_array_equal(call(kernel, twin, *arguments, shape=shape), first)
-    for before, after in zip([*copies, frame], [base, end, vector, coords, twin.frame]):
+        np.testing.assert_array_equal(operation(*arguments), first)
+    for before, after in zip([*copies, frame], [base, end, vector, coords, closed.twin.frame]):
         np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_distance_is_symmetric_and_nothing_is_nan_for_close_points(metric):
-    geometry, kernels = make(metric, 2), kernels_of(metric)
-    twin, rng = geometry.twin(), np.random.default_rng(3)
+def test_distance_is_symmetric_and_nothing_is_nan_for_close_points(metric, closed_forms):
+    closed, rng = closed_forms(make(metric, 2)), np.random.default_rng(3)
     for _ in range(2000):
         base = random_point(rng, 2, 10 ** rng.uniform(0, 6))
         point = base + 10 ** rng.uniform(-20, -7) * random_vector(rng, base)
-        there, back = kernels._dist(twin, base, point), kernels._dist(twin, point, base)
+        there, back = closed.dist(base, point), closed.dist(point, base)
         # the metric changes by the distance itself, and is known to the condition times 1e-16
         assert abs(there - back) <= 1e-6 * there
-        log = call(kernels._log, twin, point, base, shape=(2, 2))
+        log = closed.log(point, base)
         assert np.isfinite(log).all()
-        landed = call(kernels._exp, twin, log, base, shape=(2, 2))
+        landed = closed.exp(log, base)
         np.testing.assert_allclose(landed, point, rtol=0, atol=1e-14 * np.abs(point).max())
-        assert np.isfinite(call(kernels._transport, twin, log, base, point, shape=(2, 2))).all()
+        assert np.isfinite(closed.transport(log, base, point)).all()
 
 
 @pytest.mark.parametrize("metric", METRICS)

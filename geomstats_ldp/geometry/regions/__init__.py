@@ -11,6 +11,7 @@ from geomstats_ldp.geometry.regions.projection import (
     region_of_iterates,
     region_of_queries,
 )
+from geomstats_ldp.geometry.regions.slack import slack_of
 
 __all__ = [
     "GeodesicBall",
@@ -24,6 +25,7 @@ __all__ = [
     "region_from_spec",
     "region_of_iterates",
     "region_of_queries",
+    "slack_of",
     "spectral_band",
     "spherical_cap",
 ]

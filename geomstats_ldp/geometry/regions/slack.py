@@ -2,3 +2,25 @@
 
 #: A rounding over the edge is no reason to move a point, or the engines would count differently.
 EDGE = 1e-12
+
+#: Roundings of the largest coordinate of a point, from all that is computed with it.
+_N_ROUNDINGS = 16
+
+
+def slack_of(geometry, region, relative):
+    """Distance past the edge that is taken for rounding, in any unit of the data.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    region : WorkingRegion
+    relative : float
+        Share of the radius of the region; the rounding of coordinates comes on top, which is more
+        for a small region far from the origin.
+
+    Returns
+    -------
+    slack : float
+        For ``region.contains``.
+    """
+    return relative * region.radius + _N_ROUNDINGS * geometry.rounding(region.center)

@@ -1,0 +1,142 @@
+// The scores of a datum at a query, after geomstats_ldp/losses: the only functions that see a datum.
+
+import { DatumError, ProtocolError } from "./errors.js";
+import { dot, hasShape, clipToNorm, plus, times, unit } from "./vectors.js";
+
+/** Relative distance off the manifold that is taken for rounding of the data. */
+const ON_MANIFOLD = 1e-6;
+
+const isPositive = (x) => typeof x === "number" && x > 0 && x < Infinity;
+
+function requireSpace(geometry, ...names) {
+  if (!names.includes(geometry.name)) {
+    throw new ProtocolError(`This page cannot compute this loss on the space “${geometry.name}”.`);
+  }
+}
+
+/** What a loss is: the shape of a datum, its public bounds, and the score at a query. */
+class Loss {
+  constructor(geometry) {
+    this.geometry = geometry;
+  }
+
+  /** Refuse a datum that cannot be used as it is. */
+  check(datum) {
+    if (!hasShape(datum, this.shape)) throw new DatumError("Every entry must be a finite number.");
+  }
+
+  /** Score of a clipped datum at a query, in frame coordinates. */
+  coordinates(datum, point) {
+    return this.geometry.coordinates(this.score(datum, point), point);
+  }
+}
+
+class VonMisesFisher extends Loss {
+  constructor(spec, geometry) {
+    super(geometry);
+    requireSpace(geometry, "Hypersphere");
+    if (!isPositive(spec.kappa)) throw new ProtocolError("The concentration must be positive.");
+    this.kappa = spec.kappa;
+    this.shape = geometry.shape;
+  }
+
+  clip(datum) {
+    return unit(datum);
+  }
+
+  score(datum, point) {
+    return times(-this.kappa, plus(datum, -dot(datum, point), point));
+  }
+}
+
+/** Losses of vectors that are clipped to a norm. */
+class BoundedVectors extends Loss {
+  constructor(spec, geometry) {
+    super(geometry);
+    if (!isPositive(spec.norm_bound)) throw new ProtocolError("The bound on the norm must be positive.");
+    this.normBound = spec.norm_bound;
+  }
+
+  clip(datum) {
+    return clipToNorm(datum, this.normBound);
+  }
+}
+
+class PCA extends BoundedVectors {
+  constructor(spec, geometry) {
+    super(spec, geometry);
+    requireSpace(geometry, "Hypersphere");
+    this.shape = geometry.shape;
+  }
+
+  score(datum, point) {
+    const along = dot(datum, point);
+    return times(-along, plus(datum, -along, point));
+  }
+}
+
+class SPDLikelihood extends BoundedVectors {
+  constructor(spec, geometry) {
+    super(spec, geometry);
+    requireSpace(geometry, "SPDAffineInvariant");
+    this.shape = geometry.shape.slice(0, 1);
+  }
+
+  score(datum, point) {
+    return point.map((row, i) => row.map((entry, j) => 0.5 * (entry - datum[i] * datum[j])));
+  }
+}
+
+/** Squared distance of data in a public ball; those outside are moved to its edge. */
+class Frechet extends Loss {
+  constructor(spec, geometry) {
+    super(geometry);
+    // On the sphere a datum may have no logarithm; the Python device takes care of that.
+    requireSpace(geometry, "Euclidean", "Hyperboloid", "SPDAffineInvariant", "SPDLogEuclidean");
+    if (!isPositive(spec.data_radius)) throw new ProtocolError("The radius of the data must be positive.");
+    this.dataRadius = spec.data_radius;
+    this.center = geometry.checkPoint(spec.center, "The centre of the data");
+    this.shape = geometry.shape;
+  }
+
+  check(datum) {
+    super.check(datum);
+    if (!this.geometry.space.isOn(datum, ON_MANIFOLD)) throw new DatumError("This is not a point of the space.");
+  }
+
+  /** Distance from the centre of the data. */
+  distance(datum) {
+    return this.geometry.space.distance(this.center, this.geometry.space.settle(datum));
+  }
+
+  clip(datum) {
+    const { space } = this.geometry;
+    const point = space.settle(datum);
+    const distance = space.distance(this.center, point);
+    if (!(distance < Infinity)) throw new DatumError("This is too far out to be computed with.");
+    if (distance <= this.dataRadius) return point;
+    const scale = this.dataRadius / distance;
+    const shorten = (entry) => (Array.isArray(entry) ? entry.map(shorten) : scale * entry);
+    return space.exp(space.log(point, this.center).map(shorten), this.center);
+  }
+
+  score(datum, point) {
+    const turned = (entry) => (Array.isArray(entry) ? entry.map(turned) : -entry);
+    return this.geometry.space.log(datum, point).map(turned);
+  }
+}
+
+const LOSSES = {
+  von_mises_fisher: VonMisesFisher,
+  pca: PCA,
+  spd_likelihood: SPDLikelihood,
+  frechet: Frechet,
+};
+
+/** Make the loss of a record, or say that this page does not have it. */
+export function lossFromSpec(spec, geometry) {
+  if (!Object.hasOwn(LOSSES, spec.name)) {
+    throw new ProtocolError(`This page cannot compute the loss “${spec.name}”.`);
+  }
+  return new LOSSES[spec.name](spec, geometry);
+}

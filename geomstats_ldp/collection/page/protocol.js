@@ -1,0 +1,130 @@
+// Reading a protocol and its queries, with all checks that a device makes before it looks at a datum.
+
+import { ProtocolError } from "./errors.js";
+import { Geometry, queryRegion } from "./geometry.js";
+import { lossFromSpec } from "./losses.js";
+import { mechanismFromSpec } from "./mechanisms.js";
+import { sha256 } from "./sha256.js";
+import { dot, hasShape } from "./vectors.js";
+
+/** Version of the record that this page reads. */
+const FORMAT = 2;
+
+const FIELDS = [
+  ..."format space loss mechanism working_region retraction reference basis initial_point".split(" "),
+  ..."directions preconditioner radius gain inference hessian_bound pairs_per_round".split(" "),
+  ..."n_participants rounds".split(" "),
+];
+const QUERY_FIELDS = ["fingerprint", "round", "index", "side", "point"];
+const SIDES = ["plus", "minus", "base", "round"];
+
+/** Sizes that a device should give, as geomstats_ldp/protocol/limits.py has them. */
+const LIMITS = { text: 2 ** 24, dim: 512, entries: 4096, directions: 8 * 512, depth: 12 };
+
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+function requireFields(record, names, what) {
+  const known = isObject(record) && names.every((name) => Object.hasOwn(record, name));
+  if (!known || Object.keys(record).length !== names.length) {
+    throw new ProtocolError(`${what} does not have the fields that it must have.`);
+  }
+}
+
+/** Number of names in a value, at all depths; refuses what is nested too deeply. */
+function countNames(value, depth = 0) {
+  if (depth > LIMITS.depth) throw new ProtocolError("The protocol is nested too deeply.");
+  if (Array.isArray(value)) return value.reduce((sum, entry) => sum + countNames(entry, depth + 1), 0);
+  if (!isObject(value)) return 0;
+  const values = Object.values(value);
+  return values.reduce((sum, entry) => sum + countNames(entry, depth + 1), values.length);
+}
+
+/** Read a JSON text in which no name is given twice, so that nobody reads two things out of it. */
+export function parseStrictly(text, longest = LIMITS.text) {
+  if (text.length > longest) throw new ProtocolError("The text is too long.");
+  let record;
+  try {
+    record = JSON.parse(text);
+  } catch {
+    throw new ProtocolError("The text is not JSON.");
+  }
+  const names = text.match(/"(?:[^"\\]|\\.)*"\s*(?=:)/g) ?? [];
+  if (names.length !== countNames(record)) throw new ProtocolError("A field is given more than once.");
+  return record;
+}
+
+function checkLimits({ space, mechanism, basis, directions }) {
+  const side = isObject(space) && (Object.hasOwn(space, "n") ? space.n : space.dim);
+  const entries = Object.hasOwn(space, "n") ? side * side : side + 1;
+  const fits =
+    Number.isInteger(side) &&
+    side >= 1 &&
+    side <= LIMITS.dim &&
+    entries <= LIMITS.entries &&
+    isObject(mechanism) &&
+    mechanism.dim <= LIMITS.dim &&
+    Array.isArray(basis) &&
+    basis.length <= LIMITS.dim &&
+    Array.isArray(directions) &&
+    directions.length <= LIMITS.directions;
+  if (!fits) throw new ProtocolError("The protocol asks for more than a device should give.");
+}
+
+/** Directions are a tight frame with zero sum: every coordinate is asked about evenly. */
+function checkDirections(directions, dim) {
+  const fault = new ProtocolError("The query directions must be a tight frame.");
+  if (directions.length === 0 || !hasShape(directions, [directions.length, dim])) throw fault;
+  for (let i = 0; i < dim; i += 1) {
+    const column = directions.map((row) => row[i]);
+    const isCentred = Math.abs(column.reduce((sum, x) => sum + x, 0)) <= 1e-9;
+    const isTight = Array.from({ length: dim }, (_, j) => {
+      const moment = dot(column, directions.map((row) => row[j])) / directions.length;
+      return Math.abs(moment - (i === j ? 1 / dim : 0)) <= 1e-9 + 1e-5 / dim;
+    }).every(Boolean);
+    if (!isCentred || !isTight) throw fault;
+  }
+  if (!directions.every((row) => Math.abs(dot(row, row) - 1) <= 3e-5)) throw fault;
+}
+
+/** A protocol that a device may answer. */
+export class Protocol {
+  /** @param {string} text As the service published it; the fingerprint is the digest of this text. */
+  constructor(text) {
+    const record = parseStrictly(text);
+    requireFields(record, FIELDS, "The protocol");
+    if (record.format !== FORMAT) throw new ProtocolError(`The protocol must have format ${FORMAT}.`);
+    for (const name of ["loss", "working_region", "radius", "inference"]) {
+      if (!isObject(record[name])) throw new ProtocolError(`The protocol has no ${name}.`);
+    }
+    checkLimits(record);
+    this.fingerprint = sha256(text);
+    this.record = record;
+    this.mechanism = mechanismFromSpec(record.mechanism);
+    this.geometry = new Geometry(record);
+    if (this.mechanism.dim !== this.geometry.dim) {
+      throw new ProtocolError("The mechanism must have the dimension of the space.");
+    }
+    this.region = queryRegion(record, this.geometry);
+    this.geometry.checkPoint(record.initial_point, "The initial point");
+    checkDirections(record.directions, this.geometry.dim);
+    if ((record.rounds === null) === (record.gain === null)) {
+      throw new ProtocolError("A protocol must have a gain or rounds, and not both.");
+    }
+    this.loss = lossFromSpec(record.loss, this.geometry);
+  }
+
+  /** Point of a query that may be answered, put on the manifold exactly. */
+  checkQuery(query) {
+    requireFields(query, QUERY_FIELDS, "The question");
+    if (query.fingerprint !== this.fingerprint) {
+      throw new ProtocolError("The question belongs to another protocol.");
+    }
+    const isNamed = [query.round, query.index].every((n) => Number.isSafeInteger(n) && n >= 0);
+    if (!isNamed || !SIDES.includes(query.side)) throw new ProtocolError("The question has no name.");
+    const point = this.geometry.checkPoint(query.point, "The question");
+    if (!this.region.contains(point)) {
+      throw new ProtocolError("The question lies outside of the public region of queries.");
+    }
+    return point;
+  }
+}

@@ -1,0 +1,194 @@
+"""A headless Chromium, and a small stand-in of the service with the same HTTP contract."""
+
+import json
+import os
+import secrets
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import geomstats_ldp
+
+PAGE = Path(geomstats_ldp.__file__).parent / "collection" / "page"
+
+#: Set by continuous integration: what these tests need has to be there.
+REQUIRED = os.environ.get("GEOMSTATS_LDP_REQUIRE_SERVICES") == "1"
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+KINDS = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+
+#: Chromium would look for updates, proxies and the like.
+QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--no-proxy-server"),
+]
+
+
+def _missing(what):
+    if REQUIRED:
+        pytest.fail(f"GEOMSTATS_LDP_REQUIRE_SERVICES=1, and {what}")
+    pytest.skip(what)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Chromium of the system, driven by Playwright; its sync API needs a thread without a loop."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        _missing("Chromium is not installed (Debian: apt-get install chromium)")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing('Playwright is not installed (pip install "geomstats-ldp[browser]")')
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=QUIET)
+        yield browser
+        browser.close()
+
+
+class Stub:
+    """What the stand-in does and has seen; tests read and change it."""
+
+    def __init__(self):
+        self.protocol_text = "{}"
+        self.questions = []
+        self.form = {}
+        self.reports = {}
+        self.bodies = []
+        self.closed_for = 0
+        self.lose_acknowledgements = 0
+        self.refusals = {}
+        self.tokens = set()
+
+    @property
+    def url(self):
+        """Address of the service."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def publish(self, protocol, queries):
+        """Offer a protocol, deal its queries in turn, and return a link with a new token."""
+        self.protocol_text = protocol.to_json()
+        self.questions = [json.loads(query.to_json()) for query in queries]
+        return self.invite(protocol.fingerprint)
+
+    def invite(self, fingerprint=None):
+        """Link with a new token, and with a fingerprint if one is given."""
+        token = secrets.token_urlsafe(16)
+        self.tokens.add(token)
+        known = f"&fingerprint={fingerprint}" if fingerprint else ""
+        return f"{self.url}/#token={token}{known}"
+
+    @property
+    def messages(self):
+        """JSON texts of the messages that were stored."""
+        return [json.dumps(json.loads(body)["message"]) for body in self.reports.values()]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        stub = self.server.stub
+        if self.path == "/v1/protocol":
+            self._answer(200, stub.protocol_text)
+        elif self.path == "/v1/form":
+            self._answer(200, json.dumps(stub.form))
+        else:
+            name = "index.html" if self.path == "/" else self.path.removeprefix("/page/")
+            path = PAGE / name
+            if path.is_file() and path.parent == PAGE:
+                self._answer(200, path.read_text(), KINDS[path.suffix])
+            else:
+                self._refuse(404, "not_found")
+
+    def do_POST(self):
+        stub = self.server.stub
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.path in stub.refusals:
+            status, code = stub.refusals[self.path]
+            self._refuse(status, code)
+        elif token not in stub.tokens:
+            self._refuse(401, "unknown_token")
+        elif self.path == "/v1/questions":
+            self._question(stub, token)
+        elif self.path == "/v1/reports":
+            self._report(stub, token, body)
+
+    def _question(self, stub, token):
+        if token in stub.reports:
+            self._refuse(409, "token_spent")
+        elif stub.closed_for > 0:
+            self._refuse(503, "between_rounds", {"Retry-After": str(stub.closed_for)})
+            stub.closed_for = 0
+        else:
+            question = stub.questions[len(stub.reports) % len(stub.questions)]
+            self._answer(200, json.dumps({"query": question, "lease_until": 4102444800}))
+
+    def _report(self, stub, token, body):
+        stub.bodies.append(body)
+        status = 200 if stub.reports.get(token) == body else 409 if token in stub.reports else 201
+        if status != 409:
+            stub.reports[token] = body
+        if stub.lose_acknowledgements > 0:
+            stub.lose_acknowledgements -= 1
+            self.close_connection = True
+            self.connection.close()
+        elif status == 409:
+            self._refuse(409, "token_spent")
+        else:
+            self._answer(status, json.dumps({"status": "stored"}))
+
+    def _refuse(self, status, code, headers=None):
+        text = json.dumps({"error": {"code": code, "message": f"the stub says {code}"}})
+        self._answer(status, text, headers=headers)
+
+    def _answer(self, status, text, kind="application/json", headers=None):
+        content = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Security-Policy", CONTENT_POLICY)
+        self.send_header("Cache-Control", "no-store")
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *arguments):
+        """Say nothing."""
+
+
+@pytest.fixture
+def stub():
+    """Stand-in of the service on a port of its own."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    server.stub = Stub()
+    server.stub.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server.stub
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def javascript(chromium, stub):
+    """Run a function of JavaScript in the browser, with the modules of the page at `/page/`."""
+    page = chromium.new_page()
+    page.goto(f"{stub.url}/page/sha256.js")
+    yield page.evaluate
+    page.close()
