@@ -58,7 +58,7 @@ def run_some(name, epsilon, n, n_rounds, seed, repetitions):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LDPWarning)
             wald = region_of(server)
-            if n_rounds is None:
+            if protocol.rounds is None:
                 prediction = predict_pair_scores(server.state, protocol)
                 sandwich = estimate_sandwich(server.state, protocol)
             else:

@@ -102,6 +102,24 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     return _bounded_by_growth(estimate, covariance, basis, known, least)
 
 
+def predict_single_query_scores(fit):
+    """Prediction of a collection that asks at one point: there the Hessian at the target is known.
+
+    Parameters
+    ----------
+    fit : ScoreFit
+
+    Returns
+    -------
+    prediction : PredictedScore
+    """
+    dim = len(fit.hessian)
+    covariance = fit.score_covariance / fit.n_participants
+    return PredictedScore(
+        np.zeros(dim), fit.hessian, covariance, np.zeros(dim), np.zeros((dim, dim))
+    )
+
+
 def _robust_least_squares(design, counts, weights, means, scatter, pooled):
     """Coefficients and their covariance, with the covariance of scores found query by query.
 

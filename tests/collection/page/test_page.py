@@ -55,6 +55,9 @@ class Person:
         self.sends()
         self.waits_for("done")
 
+    def is_told(self, words):
+        self.page.locator("#status").filter(has_text=words).wait_for(timeout=15000)
+
     def text(self, selector="main"):
         return self.page.inner_text(selector)
 
@@ -188,7 +191,7 @@ def test_a_page_that_is_loaded_again_sends_the_same_report(context, stub, link):
     person.continues()
     person.sends()
     person.waits_for("sending")
-    person.page.wait_for_function("document.getElementById('status').textContent.includes('again')")
+    person.is_told("again")
     (record,) = person.page.evaluate("Object.values({...localStorage})")
     person.page.close()
     stub.refusals.clear()
@@ -206,9 +209,7 @@ def test_an_offline_moment_is_survived(context, stub, link):
     person.waits_for("review")
     context.set_offline(True)
     person.page.click("#send")
-    person.page.wait_for_function(
-        "document.getElementById('status').textContent.includes('no connection')"
-    )
+    person.is_told("no connection")
     assert stub.bodies == []
     context.set_offline(False)
     person.waits_for("done")
@@ -234,9 +235,7 @@ def test_between_rounds_the_page_waits(context, stub, link):
     person = Person(context, link)
     person.waits_for("before")
     person.page.click("#consent button")
-    person.page.wait_for_function(
-        "document.getElementById('status').textContent.includes('next round')"
-    )
+    person.is_told("next round")
     assert "in 2 s" in person.text("#status")
     person.waits_for("numbers")
 
