@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from geomstats_ldp.exceptions import LDPError
+
 
 def main(argv=None):
     """Run the command line; return the exit status."""
@@ -12,7 +14,7 @@ def main(argv=None):
     arguments = _parser().parse_args(argv, argparse.Namespace(argv=argv))
     try:
         arguments.run(arguments)
-    except (ValueError, OSError) as error:
+    except (LDPError, ValueError, OSError) as error:
         print(f"geomstats-ldp: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -23,6 +25,7 @@ def main(argv=None):
 
 def _parser():
     # The one place outside the replication that imports it, and only when a command is run.
+    from geomstats_ldp.collection import commands as collect
     from geomstats_ldp.replication.commands import nhanes, study
 
     parser = argparse.ArgumentParser(
@@ -30,6 +33,7 @@ def _parser():
         description="Estimates on manifolds, with confidence regions, from locally private data.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    collect.add_command(commands)
     nhanes.add_command(commands)
     study.add_command(commands)
     return parser

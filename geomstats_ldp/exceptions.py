@@ -49,6 +49,10 @@ class DatumError(LDPError, ValueError):
     """A datum cannot be used as it is; the text of the error does not contain it."""
 
 
+class CollectionError(LDPError, RuntimeError):
+    """A collection service refuses, or does not answer."""
+
+
 class NewerStateError(LDPError, ValueError):
     """The file holds a state that this collection does not continue; it is not overwritten."""
 

@@ -84,6 +84,12 @@ def test_what_handles_messages_never_reaches_data(module):
     assert not reach(module) & set(under(*SEES_DATA, "datasets"))
 
 
+@pytest.mark.parametrize("module", ["app", "service", "ledger", "store", "writer", "migrations"])
+def test_what_handles_requests_never_reaches_data(module):
+    found = reach(f"{PACKAGE}.collection.{module}")
+    assert not found & set(under(*SEES_DATA, "datasets", "collection.study", "collection.device"))
+
+
 @pytest.mark.parametrize("module", ["gains", "recursion", "regression"])
 def test_baselines_keep_their_public_side_apart(module):
     assert not reach(f"{PACKAGE}.replication.baselines.{module}") & set(

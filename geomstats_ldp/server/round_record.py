@@ -125,10 +125,15 @@ class RoundRecord(BaseServer):
             self._kept.append((rounds, indices, coords))
 
     @alone
-    def close_round(self):
+    def close_round(self, center=None):
         """Close the open round: the next one asks around the estimate.
 
         Messages that are still under way are taken when they come.
+
+        Parameters
+        ----------
+        center : array, shape [*point_shape], optional
+            Point around which the next round asks, if another worker has computed it.
 
         Raises
         ------
@@ -143,12 +148,12 @@ class RoundRecord(BaseServer):
                 f"a round may close with {minimum} answers at least; round {self.round} has "
                 f"{answered}"
             )
-        self._close()
+        self._close(center)
 
-    def _close(self):
+    def _close(self, center=None):
         n_closed, state = self.n_closed + 1, self.state
         if n_closed < self.protocol.rounds.n_rounds:
-            state = closed_round(state, self.estimate())
+            state = closed_round(state, self.estimate() if center is None else center)
         self._closings.append(self.n_participants)
         self._continue(state, n_closed)
 

@@ -18,8 +18,11 @@ const SPACES = {
 /** How far over the edge of a region rounding may put a point, relative to its size. */
 const EDGE = 1e-12;
 
-/** Distance past the edge of the query region, relative to one plus its radius, that is rounding. */
+/** Distance past the edge of the query region, relative to its radius, that is rounding. */
 const QUERY_EDGE = 1e-6;
+
+/** Roundings of the largest coordinate of a point, from all that is computed with it. */
+const N_ROUNDINGS = 16;
 
 /** Relative distance off the manifold that a public point may have. */
 const ON_MANIFOLD = 1e-8;
@@ -69,6 +72,13 @@ export class Geometry {
   /** Coordinates of a tangent vector at a point in the public frame there. */
   coordinates(vector, point) {
     return this.space.coordinates(vector, point, this.frame);
+  }
+
+  /** Distance by which the last digit of its largest entry moves a point, at most. */
+  rounding(point) {
+    // A tangent vector of length one is no shorter in the ambient space than this.
+    const shortest = this.shape.length === 2 ? Math.min(...eigen(point).values) : 1;
+    return (Number.EPSILON * Math.max(...deepFlat(point).map(Math.abs))) / shortest;
   }
 
   /** Distance that the retraction of a vector of the given length covers. */
@@ -127,5 +137,6 @@ export function queryRegion(record, geometry) {
   if (!(radius < geometry.space.injectivityRadius)) {
     throw new ProtocolError("The queries reach farther than the space goes.");
   }
-  return { center, contains: (point) => region.contains(point, reach, QUERY_EDGE * (1 + radius)) };
+  const slack = QUERY_EDGE * radius + N_ROUNDINGS * geometry.rounding(center);
+  return { center, contains: (point) => region.contains(point, reach, slack) };
 }

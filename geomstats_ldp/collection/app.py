@@ -1,0 +1,256 @@
+"""The service over HTTP, as an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import mimetypes
+import time
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
+
+from geomstats_ldp.collection.limits import RateLimit
+from geomstats_ldp.collection.openapi import describe
+from geomstats_ldp.collection.web import (
+    HEADERS,
+    Refusal,
+    bearer,
+    json_response,
+    read_body,
+    read_record,
+    text_response,
+)
+from geomstats_ldp.exceptions import NotReadyError
+
+_LOGGER = logging.getLogger(__name__)
+
+#: Files of the page for browsers.
+_PAGE = Path(__file__).parent / "page"
+
+#: Seconds between two looks at what other workers have stored.
+_TICK = 0.5
+
+#: Requests of one token: a second in the long run, and at once.
+_TOKEN_RATE, _TOKEN_BURST = 2.0, 20
+
+
+class App:
+    """Routes of a `Service`.
+
+    Parameters
+    ----------
+    service : Service
+    summarise : callable
+        Makes the record of the result from the description of the study and the server.
+    client_rate : float
+        Requests a second of one address, in the long run.
+    """
+
+    def __init__(self, service, summarise, client_rate):
+        self.service, self._summarise = service, summarise
+        self._by_token = RateLimit(_TOKEN_RATE, _TOKEN_BURST, time.monotonic)
+        self._by_client = RateLimit(client_rate, max(4 * client_rate, 1), time.monotonic)
+        self._protocol_text = service.protocol.to_json()
+        self._result = (None, None)
+
+    # ---------------------------------------------------------------- participants
+
+    async def protocol(self, request):
+        """The protocol, as its fingerprint is computed from it."""
+        headers = {"X-Protocol-Fingerprint": self.service.protocol.fingerprint}
+        return text_response(self._protocol_text, headers=headers)
+
+    async def question(self, request):
+        """A question for a token."""
+        token = self._token(request)
+        await read_body(request)
+        return text_response(await self._write(self.service.question_job(token)))
+
+    async def report(self, request):
+        """A report; the same one again is answered in the same way."""
+        token = self._token(request)
+        record = await read_record(request, {"report_id", "message"})
+        is_new = await self._write(self.service.report_job(token, record))
+        answer = {"report_id": record["report_id"], "status": "stored"}
+        return json_response(answer, 201 if is_new else 200)
+
+    async def status(self, request):
+        """How far the collection is."""
+        return json_response(self.service.status())
+
+    async def result(self, request):
+        """Estimate and region so far."""
+        return json_response(await run_in_threadpool(self._make_result))
+
+    def _make_result(self):
+        server = self.service.ledger.server
+        n_participants, record = self._result
+        if n_participants != server.n_participants:
+            try:
+                record = self._summarise(self.service.study.description, server)
+            except NotReadyError as error:
+                raise Refusal(409, "not_ready", "too few have answered for a region") from error
+            self._result = record["n_participants"], record
+        return record
+
+    # ---------------------------------------------------------------- admin
+
+    async def close_round(self, request):
+        """Close the open round."""
+        self.service.check_admin(bearer(request))
+        await read_body(request)
+        ledger = self.service.ledger
+        if ledger.server.is_complete:
+            raise Refusal(409, "ended", "all rounds are closed")
+        try:
+            await run_in_threadpool(ledger.close_round, ledger.server.round)
+        except NotReadyError as error:
+            raise Refusal(409, "too_few", str(error)) from error
+        return json_response(self.service.status())
+
+    async def invitations(self, request):
+        """Make tokens."""
+        self.service.check_admin(bearer(request))
+        record = await read_record(request, {"count"})
+        tokens = await self._write(self.service.invitations_job(record["count"]))
+        answer = {"tokens": tokens, "fingerprint": self.service.protocol.fingerprint}
+        return json_response(answer, 201)
+
+    # ---------------------------------------------------------------- shared
+
+    def _token(self, request):
+        """Token of a request that is within its limits, or Refusal."""
+        token = bearer(request)
+        _check_rate(self._by_token, token)
+        return token
+
+    async def _write(self, job):
+        outcome = await asyncio.wrap_future(self.service.submit(job))
+        if isinstance(outcome, Refusal):
+            raise outcome
+        return outcome
+
+    def limited(self, endpoint):
+        """Endpoint whose clients are limited."""
+
+        async def answer(request):
+            _check_rate(self._by_client, request.client.host if request.client else "")
+            return await endpoint(request)
+
+        return answer
+
+    async def tend(self):
+        """Follow what all workers store, and close rounds that are full or due."""
+        while True:
+            try:
+                await run_in_threadpool(self.service.ledger.close_if_due)
+            except Exception:
+                _LOGGER.exception("the reports could not be read; trying again")
+            await asyncio.sleep(_TICK)
+
+
+def _check_rate(limit, name):
+    wait = limit.wait(name)
+    if wait > 0:
+        raise Refusal(429, "too_often", "too many requests; try again later", wait)
+
+
+def _page_routes():
+    """Routes of the files of the page, which are read once."""
+    for path in sorted(_PAGE.rglob("*")):
+        if path.is_file() and path.suffix in (".html", ".css", ".js", ".svg", ".png", ".ico"):
+            name = path.relative_to(_PAGE).as_posix()
+            yield Route(f"/page/{name}", _serve_file(path))
+            if name == "index.html":
+                yield Route("/", _serve_file(path))
+
+
+def _serve_file(path):
+    kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
+    content, headers = path.read_bytes(), {**HEADERS, "Cache-Control": "no-cache"}
+
+    async def serve(request):
+        return Response(content, headers=headers, media_type=kind)
+
+    return serve
+
+
+async def _refuse(request, refusal):
+    return refusal.response()
+
+
+async def _refuse_http(request, error):
+    codes = {404: "not_found", 405: "not_allowed"}
+    code = codes.get(error.status_code, "refused")
+    response = Refusal(error.status_code, code, error.detail).response()
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _refuse_database(request, error):
+    _LOGGER.error("the database does not answer: %s", type(error).__name__)
+    return Refusal(503, "unavailable", "the service cannot store now; try again", 2).response()
+
+
+async def _refuse_failure(request, error):
+    return Refusal(500, "failure", "the service has failed at this request").response()
+
+
+def make_app(service, summarise, client_rate=100.0):
+    """ASGI application of a worker.
+
+    Parameters
+    ----------
+    service : Service
+    summarise : callable
+        Makes the record of the result from the description of the study and the server.
+    client_rate : float
+        Requests a second of one address, in the long run.
+
+    Returns
+    -------
+    app : Starlette
+    """
+    app = App(service, summarise, client_rate)
+    document = describe()
+
+    async def openapi(request):
+        return json_response(document)
+
+    @asynccontextmanager
+    async def lifespan(_):
+        await run_in_threadpool(service.ledger.follow)
+        tending = asyncio.create_task(app.tend())
+        yield
+        tending.cancel()
+        with suppress(asyncio.CancelledError):
+            await tending
+        await run_in_threadpool(service.close)
+
+    table = [
+        ("GET", "/v1/protocol", app.protocol),
+        ("POST", "/v1/questions", app.question),
+        ("POST", "/v1/reports", app.report),
+        ("GET", "/v1/status", app.status),
+        ("GET", "/v1/result", app.result),
+        ("POST", "/v1/admin/close-round", app.close_round),
+        ("POST", "/v1/admin/invitations", app.invitations),
+        ("GET", "/v1/openapi.json", openapi),
+    ]
+    routes = [Route(path, app.limited(endpoint), methods=[verb]) for verb, path, endpoint in table]
+    handlers = {
+        Refusal: _refuse,
+        HTTPException: _refuse_http,
+        SQLAlchemyError: _refuse_database,
+        Exception: _refuse_failure,
+    }
+    return Starlette(
+        routes=[*routes, *_page_routes()], exception_handlers=handlers, lifespan=lifespan
+    )

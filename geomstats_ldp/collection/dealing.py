@@ -1,0 +1,84 @@
+"""Which query point a question is about: evenly, and no more questions than answers are missing."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from geomstats_ldp.collection import store, tables
+
+#: Share of the time that a worker may spend on counting questions.
+_SHARE = 0.1
+
+#: Questions that a round of no planned size keeps out at a time, for each query point.
+_OPEN_END = 256
+
+#: Questions dealt after one count, at most.
+_HAND = 5000
+
+
+class Dealer:
+    """Deals the query points of the open round; threads may share it.
+
+    Questions that are answered or under lease are counted in the database now and then, and the
+    query points that have fewest are dealt meanwhile. Workers do not see what others hold in hand:
+    a few questions more than planned may be out, which does no harm.
+
+    Parameters
+    ----------
+    engine : sqlalchemy Engine
+    ledger : Ledger
+    clock : callable
+        Seconds since the epoch.
+    """
+
+    def __init__(self, engine, ledger, clock):
+        self._engine, self._ledger, self._clock = engine, ledger, clock
+        self._lock = threading.Lock()
+        self._round, self._hand, self._next_count = None, [], 0.0
+        self._rng = np.random.default_rng()
+
+    def deal(self):
+        """Round and direction of a question, or None if none is to be dealt now."""
+        with self._lock:
+            server = self._ledger.server
+            if server.is_complete:
+                return None
+            if self._round != server.round:
+                self._round, self._hand, self._next_count = server.round, [], 0.0
+            if not self._hand and self._clock() >= self._next_count:
+                self._refill(server)
+            return (self._round, self._hand.pop()) if self._hand else None
+
+    def _refill(self, server):
+        started = self._clock()
+        with tables.reading(self._engine) as connection:
+            counts = store.taken(connection, self._round, started, server.n_directions)
+        rounds = server.protocol.rounds
+        size = None if rounds.sizes is None else rounds.sizes[self._round]
+        left = _OPEN_END * server.n_directions if size is None else size - int(counts.sum())
+        # Half of what is left, so that workers that count at the same time do not overshoot.
+        share = min(-(-max(left, 0) // 2), _HAND)
+        self._hand = fewest_first(counts, share, self._rng)
+        self._next_count = started + (self._clock() - started) / _SHARE
+
+
+def fewest_first(counts, n, rng):
+    """Directions that bring uneven counts level, last one first, ties in random order.
+
+    Parameters
+    ----------
+    counts : array of int, shape [n_directions]
+    n : int
+        How many.
+    rng : numpy Generator
+
+    Returns
+    -------
+    directions : list of int
+        To be popped from the end.
+    """
+    levels = counts + np.arange(n + 1)[:, None]  # the k-th more of a direction comes at this level
+    order = np.lexsort([rng.random(levels.size), levels.ravel()])[:n]
+    return (order % len(counts))[::-1].tolist()

@@ -1,0 +1,103 @@
+"""A device that answers once, whatever is killed meanwhile.
+
+The report is on the disk before it is sent for the first time. A device that starts again sends
+what it finds there, and never draws a second time.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+
+from geomstats_ldp.exceptions import AlreadyAnsweredError, CollectionError
+from geomstats_ldp.files import write_atomically
+from geomstats_ldp.participant import Participant
+from geomstats_ldp.serialization import BAD_CONTENT, LONG_TEXT, parse_json
+
+
+def answer(client, fingerprint, datum, path, check=True):
+    """Answer the question of a token, or send again what was drawn for it before.
+
+    Parameters
+    ----------
+    client : Client
+    fingerprint : str
+        Of the protocol that was published.
+    datum : array-like
+        It is not looked at if there is a report already.
+    path : path-like
+        File of this token, which keeps the report.
+    check : bool
+        Refuse a datum that cannot be used as it is, before anything is asked. A device that is
+        past this point answers in any case.
+
+    Returns
+    -------
+    is_new : bool
+        False if a report from before was sent.
+
+    Raises
+    ------
+    CollectionError
+        If the service refuses or does not answer in time; try again with the same file.
+    DatumError
+        Naming what is wrong, without the datum; nothing has been sent.
+    ProtocolError
+        If the service has another protocol.
+    """
+    path = Path(path)
+    is_new = not path.exists()
+    if is_new:
+        protocol = client.protocol(fingerprint)
+        participant = Participant(protocol, fingerprint=fingerprint)
+        if check:
+            participant.check(datum)
+        _keep(path, _report(participant.respond(client.question(), datum)))
+    client.report(_read(path))
+    return is_new
+
+
+def draw_report(protocol, query, datum):
+    """Text of the report of a participant who knows that this is the protocol.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    query : Query
+    datum : array-like
+
+    Returns
+    -------
+    text : str
+    """
+    return _report(Participant(protocol, fingerprint=protocol.fingerprint).respond(query, datum))
+
+
+def _report(message):
+    """Text of a report, under an identifier that nobody can guess."""
+    return f'{{"report_id":"{secrets.token_urlsafe(24)}","message":{message.to_json()}}}'
+
+
+def _keep(path, text):
+    """Put a report on the disk, unless another process of this device was faster."""
+
+    def check():
+        if path.exists():
+            raise AlreadyAnsweredError("another process has answered")
+
+    try:
+        write_atomically(path, lambda file: file.write(text.encode()), check)
+    except AlreadyAnsweredError:
+        return  # its report is the one to send; this draw is forgotten
+
+
+def _read(path):
+    text = path.read_text(encoding="utf-8")
+    try:
+        record = parse_json(text, LONG_TEXT)
+        if record.keys() != {"report_id", "message"}:
+            raise ValueError("other fields")
+    except BAD_CONTENT as error:
+        raise CollectionError(f"{path} must hold a report; it is damaged") from error
+    return json.dumps(record)

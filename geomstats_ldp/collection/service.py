@@ -1,0 +1,193 @@
+"""What the service does with a request, behind HTTP."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import re
+import time
+from functools import lru_cache
+
+from geomstats_ldp.collection import store, tables
+from geomstats_ldp.collection.dealing import Dealer
+from geomstats_ldp.collection.ledger import Ledger
+from geomstats_ldp.collection.times import cut_up
+from geomstats_ldp.collection.web import Refusal
+from geomstats_ldp.collection.writer import BusyError, Writer
+from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.protocol import Message, Query
+from geomstats_ldp.serialization import BAD_CONTENT
+
+#: Identifiers that devices choose.
+REPORT_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
+
+#: Longest time, in seconds, after which a device asks again where there is nothing to answer.
+_LONGEST_WAIT = 60
+
+#: Tokens that can be made at once.
+_MOST_TOKENS = 100_000
+
+
+class Service:
+    """A worker of a collection; any number of them share a database.
+
+    Parameters
+    ----------
+    engine : sqlalchemy Engine
+    clock : callable
+        Seconds since the epoch.
+    """
+
+    def __init__(self, engine, clock=time.time):
+        self.engine, self.clock = engine, clock
+        with tables.reading(engine) as connection:
+            self.study = store.read_study(connection)
+        self.ledger = Ledger(engine, self.study, clock)
+        self.dealer = Dealer(engine, self.ledger, clock)
+        self.writer = Writer(engine)
+        self._query_text = lru_cache(maxsize=4096)(self._make_query_text)
+
+    @property
+    def protocol(self):
+        """Protocol of the collection."""
+        return self.study.protocol
+
+    def close(self):
+        """Answer what waits, and let go of the database."""
+        self.writer.close()
+        self.engine.dispose()
+
+    def submit(self, job):
+        """Future of a job of the writer, or Refusal."""
+        try:
+            return self.writer.submit(job)
+        except BusyError:
+            raise Refusal(503, "busy", "too many requests wait; try again", 1) from None
+
+    # ---------------------------------------------------------------- questions
+
+    def question_job(self, token):
+        """Job that deals a question to a token, and returns its JSON text or a Refusal."""
+        token_hash = store.digest(token)
+
+        def job(connection):
+            try:
+                number, direction, lease_until = self._question(connection, token_hash)
+            except Refusal as refusal:
+                return refusal
+            query = self._query_text(number, direction)
+            return f'{{"query":{query},"lease_until":{lease_until}}}'
+
+        return job
+
+    def _question(self, connection, token_hash):
+        known = store.standing(connection, token_hash)
+        if known is None:
+            raise Refusal(401, "unknown_token", "this invitation is not known here")
+        if known.report_id is not None:
+            raise Refusal(409, "token_spent", "this invitation has been answered")
+        if known.round is not None and known.lease_until > self.clock():
+            return known.round, known.direction, known.lease_until
+        server = self.ledger.server
+        if server.is_complete:
+            raise Refusal(410, "ended", "the study has ended")
+        service = self.study.service
+        lease_until = cut_up(
+            self.clock() + service["lease_seconds"], service["time_precision_seconds"]
+        )
+        if known.round == server.round:
+            store.renew(connection, token_hash, known.round, lease_until)
+            return known.round, known.direction, lease_until
+        dealt = self.dealer.deal()
+        if dealt is None:
+            wait = min(_LONGEST_WAIT, service["lease_seconds"] / 20)
+            raise Refusal(503, "no_question", "there is no question now; ask again later", wait)
+        store.deal(connection, token_hash, *dealt, lease_until)
+        # The same token may have asked elsewhere at the same time.
+        known = store.standing(connection, token_hash)
+        return known.round, known.direction, known.lease_until
+
+    def _make_query_text(self, number, direction):
+        point = self.ledger.server.points(number)[direction]
+        query = Query(self.protocol.fingerprint, number, direction, "round", point)
+        return query.to_json()
+
+    # ---------------------------------------------------------------- reports
+
+    def report_job(self, token, record):
+        """Job that stores a report, and returns whether it was new or a Refusal.
+
+        Parameters
+        ----------
+        token : str
+        record : dict
+            Body of the request.
+
+        Raises
+        ------
+        Refusal
+            If the report cannot be one, whatever is stored.
+        """
+        token_hash, report_id = store.digest(token), record["report_id"]
+        if not isinstance(report_id, str) or not REPORT_ID.fullmatch(report_id):
+            raise Refusal(422, "bad_report_id", "report_id must be 16 to 64 of A-Z a-z 0-9 _ -")
+        message = self._read_message(record["message"])
+
+        def job(connection):
+            outcome = store.add_report(connection, token_hash, report_id, message)
+            return _OUTCOMES.get(outcome, outcome == "stored")
+
+        return job
+
+    def _read_message(self, record):
+        try:
+            message = Message.from_json(json.dumps(record))
+        except (MessageError, *BAD_CONTENT) as error:
+            raise Refusal(422, "bad_message", "message must be a Message") from error
+        if message.fingerprint != self.protocol.fingerprint:
+            raise Refusal(422, "foreign_message", "message must answer the protocol of this study")
+        largest = self.protocol.rounds.n_rounds, len(self.protocol.directions)
+        if message.round >= largest[0] or message.index >= largest[1]:
+            raise Refusal(422, "bad_message", "message must answer a question of this study")
+        try:
+            self.protocol.mechanism.candidate_vector(message.candidate)
+        except BAD_CONTENT as error:
+            raise Refusal(422, "bad_message", "message must hold a candidate") from error
+        return message
+
+    # ---------------------------------------------------------------- what is public, and admin
+
+    def status(self):
+        """Public numbers: rounds, their sizes and answers, and which is open."""
+        server = self.ledger.server
+        n_rounds, sizes = self.protocol.rounds.n_rounds, self.protocol.rounds.sizes
+        answers = server.state.counts.sum(axis=1).tolist()
+        return {
+            "n_rounds": n_rounds,
+            "sizes": None if sizes is None else list(sizes),
+            "answers": answers + [0] * (n_rounds - len(answers)),
+            "n_participants": sum(answers),
+            "minimum": self.protocol.rounds.minimum,
+            "open_round": None if server.is_complete else server.round,
+            "ended": server.is_complete,
+            "fingerprint": self.protocol.fingerprint,
+        }
+
+    def check_admin(self, key):
+        """Refusal unless it is the admin key."""
+        if not hmac.compare_digest(store.digest(key), self.study.admin_hash):
+            raise Refusal(401, "not_admin", "this needs the admin key")
+
+    def invitations_job(self, count):
+        """Job that makes tokens and returns them; Refusal if the number is not allowed."""
+        if type(count) is not int or not 1 <= count <= _MOST_TOKENS:
+            raise Refusal(422, "bad_count", f"count must be an integer from 1 to {_MOST_TOKENS}")
+        return lambda connection: store.add_invitations(connection, count)
+
+
+#: What is said about a report that was not stored now; nothing for one that was stored before.
+_OUTCOMES = {
+    "conflict": Refusal(409, "conflict", "this invitation or identifier belongs to another report"),
+    "unasked": Refusal(409, "not_asked", "this invitation was never asked this question"),
+    "unknown": Refusal(401, "unknown_token", "this invitation is not known here"),
+}

@@ -1,0 +1,285 @@
+"""What a collection keeps, statement by statement; transactions are the caller's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import insert, text
+
+from geomstats_ldp.collection.codes import message_coords, to_columns
+from geomstats_ldp.collection.tables import INVITATIONS, STUDY
+from geomstats_ldp.exceptions import NotReadyError
+from geomstats_ldp.protocol import Protocol
+
+#: Tokens written at once.
+_BLOCK = 5000
+
+
+class Study(NamedTuple):
+    """What was fixed when the collection was made.
+
+    Attributes
+    ----------
+    protocol : Protocol
+    description : dict
+        The study file.
+    admin_hash : bytes
+    opened : int
+        Second of the epoch, cut to the precision of the study.
+    """
+
+    protocol: Protocol
+    description: dict
+    admin_hash: bytes
+    opened: int
+
+    @property
+    def service(self):
+        """Lease, deadline and precision, in seconds."""
+        return self.description["service"]
+
+
+class Closing(NamedTuple):
+    """A round that was closed.
+
+    Attributes
+    ----------
+    last_report : int
+        Number of the last report that was counted.
+    center : array, shape [*point_shape]
+        Point that the next round asks around.
+    """
+
+    last_report: int
+    center: np.ndarray
+
+
+class Reports(NamedTuple):
+    """Reports in the order in which they came: numbers, queries that they answer, messages."""
+
+    ids: np.ndarray
+    rounds: np.ndarray
+    directions: np.ndarray
+    coords: np.ndarray
+
+
+class Standing(NamedTuple):
+    """What is known of a token: the last question, if any, and the report, if any."""
+
+    round: int | None
+    direction: int | None
+    lease_until: int | None
+    report_id: str | None
+
+
+def digest(secret):
+    """SHA-256 of a token or key; they are random, so that nothing slower is needed."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+# ------------------------------------------------------------------ study and invitations
+
+
+def add_study(connection, protocol, description, opened):
+    """Keep what a collection is, and return its admin key, which is kept nowhere."""
+    key = secrets.token_urlsafe(32)
+    record = {
+        "id": 1,
+        "protocol": protocol.to_json(),
+        "description": json.dumps(description),
+        "admin_hash": digest(key),
+        "opened": opened,
+    }
+    connection.execute(insert(STUDY), record)
+    return key
+
+
+def read_study(connection):
+    """The `Study` of a database, or NotReadyError."""
+    row = connection.execute(
+        text("SELECT protocol, description, admin_hash, opened FROM study")
+    ).first()
+    if row is None:
+        raise NotReadyError("the database holds no collection; `collect new` makes one")
+    protocol = Protocol.from_json(row.protocol)
+    return Study(protocol, json.loads(row.description), bytes(row.admin_hash), row.opened)
+
+
+def has_study(connection):
+    """Whether the database holds a collection."""
+    return connection.execute(text("SELECT count(*) FROM study")).scalar() > 0
+
+
+def add_invitations(connection, count):
+    """Make tokens, and return them; their hashes alone are kept."""
+    tokens = [secrets.token_urlsafe(32) for _ in range(count)]
+    for start in range(0, count, _BLOCK):
+        rows = [{"token_hash": digest(token)} for token in tokens[start : start + _BLOCK]]
+        connection.execute(insert(INVITATIONS), rows)
+    return tokens
+
+
+# ------------------------------------------------------------------ questions
+
+_STANDING = text(
+    "SELECT q.round, q.direction, q.lease_until, r.report_id FROM invitations i "
+    "LEFT JOIN reports r ON r.token_hash = i.token_hash "
+    "LEFT JOIN questions q ON q.token_hash = i.token_hash "
+    "WHERE i.token_hash = :token_hash ORDER BY q.round DESC LIMIT 1"
+)
+
+_DEAL = text(
+    "INSERT INTO questions (token_hash, round, direction, lease_until) "
+    "VALUES (:token_hash, :round, :direction, :lease_until) ON CONFLICT DO NOTHING"
+)
+
+_RENEW = text(
+    "UPDATE questions SET lease_until = :lease_until "
+    "WHERE token_hash = :token_hash AND round = :round"
+)
+
+_TAKEN = text(
+    "SELECT q.direction, count(*) FROM questions q "
+    "LEFT JOIN reports r ON r.token_hash = q.token_hash AND r.round = q.round "
+    "WHERE q.round = :round AND (q.lease_until > :now OR r.id IS NOT NULL) GROUP BY q.direction"
+)
+
+
+def standing(connection, token_hash):
+    """`Standing` of a token, or None if it is unknown."""
+    row = connection.execute(_STANDING, {"token_hash": token_hash}).first()
+    return None if row is None else Standing(*row)
+
+
+def deal(connection, token_hash, round, direction, lease_until):
+    """Keep a question, unless the token has one of this round."""
+    connection.execute(
+        _DEAL,
+        {
+            "token_hash": token_hash,
+            "round": round,
+            "direction": direction,
+            "lease_until": lease_until,
+        },
+    )
+
+
+def renew(connection, token_hash, round, lease_until):
+    """Extend the lease of a question."""
+    connection.execute(
+        _RENEW, {"token_hash": token_hash, "round": round, "lease_until": lease_until}
+    )
+
+
+def taken(connection, round, now, n_directions):
+    """Questions of a round that are answered or under lease, shape [n_directions]."""
+    counts = np.zeros(n_directions, dtype=np.int64)
+    for direction, count in connection.execute(_TAKEN, {"round": round, "now": now}):
+        counts[direction] = count
+    return counts
+
+
+def questions_by_round(connection):
+    """How many questions were dealt, by round."""
+    rows = connection.execute(text("SELECT round, count(*) FROM questions GROUP BY round"))
+    return {number: count for number, count in rows}
+
+
+# ------------------------------------------------------------------ reports
+
+_ADD_REPORT = text(
+    "INSERT INTO reports (token_hash, report_id, round, direction, candidate, grid) "
+    "SELECT token_hash, :report_id, round, direction, :candidate, :grid FROM questions "
+    "WHERE token_hash = :token_hash AND round = :round AND direction = :direction "
+    "ON CONFLICT DO NOTHING"
+)
+
+_REPORT_OF = text(
+    "SELECT token_hash, report_id, round, direction, candidate, grid FROM reports "
+    "WHERE token_hash = :token_hash OR report_id = :report_id"
+)
+
+_READ = text(
+    "SELECT id, round, direction, candidate, grid FROM reports "
+    "WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit"
+)
+
+
+def add_report(connection, token_hash, report_id, message):
+    """Keep a report and so spend its token: one statement, held by unique constraints.
+
+    Returns
+    -------
+    outcome : {"stored", "repeated", "conflict", "unasked", "unknown"}
+        "repeated" for the same report once more, "conflict" if token or identifier belong to
+        another, "unasked" if the token was never dealt this question.
+    """
+    values = {
+        "token_hash": token_hash,
+        "report_id": report_id,
+        "round": message.round,
+        "direction": message.index,
+        **to_columns(message.candidate),
+    }
+    if connection.execute(_ADD_REPORT, values).rowcount == 1:
+        return "stored"
+    known = connection.execute(_REPORT_OF, values).all()
+    if known:
+        same = all(tuple(map(_plain, row)) == tuple(values.values()) for row in known)
+        return "repeated" if same else "conflict"
+    return "unknown" if standing(connection, token_hash) is None else "unasked"
+
+
+def _plain(value):
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+def last_report(connection):
+    """Number of the last report, 0 if there is none."""
+    return connection.execute(text("SELECT max(id) FROM reports")).scalar() or 0
+
+
+def read_reports(connection, mechanism, after, last, limit):
+    """`Reports` numbered from after `after` to `last`, the first `limit` of them."""
+    rows = connection.execute(_READ, {"after": after, "last": last, "limit": limit}).all()
+    ids, rounds, directions, candidates, grids = zip(*rows) if rows else ((),) * 5
+    numbers = (np.array(column, dtype=np.int64) for column in (ids, rounds, directions))
+    return Reports(*numbers, message_coords(mechanism, candidates, grids))
+
+
+# ------------------------------------------------------------------ closings
+
+
+def add_closing(connection, round, last_report, center, closed):
+    """Keep that a round was closed, unless another worker has."""
+    connection.execute(
+        text(
+            "INSERT INTO closings (round, last_report, center, closed) "
+            "VALUES (:round, :last_report, :center, :closed) ON CONFLICT DO NOTHING"
+        ),
+        {
+            "round": round,
+            "last_report": last_report,
+            "center": json.dumps(np.asarray(center).tolist()),
+            "closed": closed,
+        },
+    )
+
+
+def closing(connection, round):
+    """`Closing` of a round, or None while it is open."""
+    row = connection.execute(
+        text("SELECT last_report, center FROM closings WHERE round = :round"), {"round": round}
+    ).first()
+    return None if row is None else Closing(row.last_report, np.array(json.loads(row.center)))
+
+
+def opening_time(connection, round):
+    """Second of the epoch, cut, at which a round was opened; None for the first."""
+    return connection.execute(
+        text("SELECT closed FROM closings WHERE round = :round"), {"round": round - 1}
+    ).scalar()

@@ -1,0 +1,228 @@
+"""From a study file to a protocol, and from what was collected to an estimate with its region.
+
+This is the analyst's side: it knows estimators, which the service itself does not.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+from geomstats_ldp import estimators
+from geomstats_ldp.exceptions import LDPError, LDPWarning, NotReadyError, ProtocolError
+from geomstats_ldp.geometry.spaces import space_from_spec
+from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.serialization import BAD_CONTENT, decode
+from geomstats_ldp.validation import check_choice, check_integer
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+#: Tables of a study file, with their fields.
+_TABLES = {
+    "rounds": {"quota", "minimum_batch"},
+    "service": {"lease_seconds", "deadline_seconds", "time_precision_seconds"},
+}
+
+_ESTIMATORS = sorted(name for name in estimators.__all__ if name.startswith("Private"))
+
+#: Ten years, so that times stay integers of 64 bits.
+_LONGEST = 10 * 366 * 86400
+
+
+def read_study_file(text):
+    """Check a study file.
+
+    Parameters
+    ----------
+    text : str
+        TOML.
+
+    Returns
+    -------
+    description : dict
+        Plain record with every field.
+
+    Raises
+    ------
+    ProtocolError
+        Naming what is wrong.
+    """
+    try:
+        record = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ProtocolError(f"study file must be TOML: {error}") from error
+    _check_fields("study file", record, {"estimator", "n_features", "parameters", *_TABLES})
+    for table, fields in _TABLES.items():
+        _check_fields(f"[{table}]", record.setdefault(table, {}), fields)
+    check_choice("estimator", record.get("estimator"), _ESTIMATORS)
+    _check_fields("[parameters]", record.setdefault("parameters", {}), None)
+    refused = {"random_state", "tuning", "verbose"} & record["parameters"].keys()
+    if refused:
+        raise ProtocolError(f"[parameters] must leave out {sorted(refused)}: devices draw noise")
+    return {
+        "estimator": record["estimator"],
+        "n_features": record.get("n_features"),
+        "parameters": record["parameters"],
+        "rounds": {name: record["rounds"].get(name) for name in sorted(_TABLES["rounds"])},
+        "service": _check_service(record["service"]),
+    }
+
+
+def _check_fields(what, record, allowed):
+    if not isinstance(record, dict):
+        raise ProtocolError(f"{what} must be a table; got {type(record).__name__}")
+    unknown = record.keys() - (record.keys() if allowed is None else allowed)
+    if unknown:
+        raise ProtocolError(f"{what} must have fields of {sorted(allowed)}; got {sorted(unknown)}")
+
+
+def _check_service(record):
+    deadline = record.get("deadline_seconds")
+    if deadline is not None:
+        check_integer("deadline_seconds", deadline, 1, _LONGEST)
+    return {
+        "lease_seconds": check_integer("lease_seconds", record.get("lease_seconds", 900), 1, 86400),
+        "deadline_seconds": deadline,
+        "time_precision_seconds": check_integer(
+            "time_precision_seconds", record.get("time_precision_seconds", 60), 1, 86400
+        ),
+    }
+
+
+def make_estimator(description):
+    """Estimator of a study, not yet started.
+
+    Parameters
+    ----------
+    description : dict
+        As `read_study_file` makes it.
+
+    Raises
+    ------
+    ProtocolError
+        If its parameters are none of the estimator.
+    """
+    parameters = decode(dict(description["parameters"]))
+    try:
+        if "space" in parameters:
+            parameters["space"] = space_from_spec(parameters["space"])
+        if "loss" in parameters and not isinstance(parameters["loss"], str):
+            parameters["loss"] = loss_from_spec(parameters["loss"])
+        return getattr(estimators, description["estimator"])(**parameters)
+    except LDPError:
+        raise
+    except BAD_CONTENT as error:
+        raise ProtocolError(
+            f"[parameters] must be those of {description['estimator']}: {error}"
+        ) from error
+
+
+def make_study_protocol(description):
+    """Protocol of a study.
+
+    Parameters
+    ----------
+    description : dict
+        As `read_study_file` makes it.
+
+    Returns
+    -------
+    protocol : Protocol
+
+    Raises
+    ------
+    ProtocolError
+        If the parameters do not fit together, no rounds are planned, or no device could answer.
+    """
+    protocol = make_estimator(description).start(description["n_features"]).protocol_
+    if protocol.rounds is None:
+        raise ProtocolError("n_rounds must be among the [parameters]: a service asks in rounds")
+    protocol.mechanism.check_releasable()
+    changes = {}
+    if description["rounds"]["quota"] is not None:
+        changes["sizes"] = tuple(description["rounds"]["quota"])
+    if description["rounds"]["minimum_batch"] is not None:
+        changes["minimum"] = description["rounds"]["minimum_batch"]
+    protocol = replace(protocol, rounds=replace(protocol.rounds, **changes))
+    if protocol.rounds.sizes is None and description["service"]["deadline_seconds"] is None:
+        raise ProtocolError(
+            "n_participants, a quota or deadline_seconds must be given: nothing would close a round"
+        )
+    return protocol
+
+
+def fitted_estimator(description, server):
+    """Estimator of a study in the state of a server.
+
+    Parameters
+    ----------
+    description : dict
+    server : RoundServer
+
+    Returns
+    -------
+    estimator : object
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.npz"
+        server.save(path)
+        return make_estimator(description).load_state(path)
+
+
+def summarise(description, server, level=0.95):
+    """Estimate and region so far, in the coordinates of the user, as a plain record.
+
+    Parameters
+    ----------
+    description : dict
+    server : RoundServer
+    level : float
+
+    Returns
+    -------
+    record : dict
+
+    Raises
+    ------
+    NotReadyError
+        If too few have answered for a region.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator = fitted_estimator(description, server)
+        if estimator.n_participants_ == 0:
+            raise NotReadyError("nobody has answered yet")
+        region = estimator.confidence_region(level)
+        return {
+            "n_participants": estimator.n_participants_,
+            "estimate": estimator.estimate_.tolist(),
+            "level": level,
+            "covariance": estimator.covariance_.tolist(),
+            "largest_radius": region.largest_radius,
+            "is_informative": bool(region.is_informative),
+            "warnings": [str(w.message) for w in caught if issubclass(w.category, LDPWarning)],
+        }
+
+
+def picture(description, server):
+    """Figure of the region so far, in tangent coordinates.
+
+    Parameters
+    ----------
+    description : dict
+    server : RoundServer
+
+    Returns
+    -------
+    figure : matplotlib Figure
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LDPWarning)
+        region = fitted_estimator(description, server).confidence_region()
+        return region.plot().figure

@@ -1,0 +1,170 @@
+"""Tables of a collection, for SQLite and PostgreSQL, and how to connect to them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import contextmanager
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    event,
+    text,
+)
+from sqlalchemy.engine import make_url
+
+from geomstats_ldp.exceptions import NotReadyError, ProtocolError
+
+METADATA = MetaData()
+
+#: What a collection is: one row.
+STUDY = Table(
+    "study",
+    METADATA,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True),
+    Column("protocol", Text, nullable=False),
+    Column("description", Text, nullable=False),  # the study file, as JSON
+    Column("admin_hash", LargeBinary(32), nullable=False),
+    Column("opened", BigInteger, nullable=False),
+)
+
+#: SHA-256 of the one-time tokens.
+INVITATIONS = Table(
+    "invitations", METADATA, Column("token_hash", LargeBinary(32), primary_key=True)
+)
+
+#: Questions dealt, one a token and round.
+QUESTIONS = Table(
+    "questions",
+    METADATA,
+    Column("token_hash", ForeignKey("invitations.token_hash"), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("direction", Integer, nullable=False),
+    Column("lease_until", BigInteger, nullable=False),
+    Index("questions_by_round", "round", "direction"),
+)
+
+#: Reports in the order in which they came, one a token. `candidate` is an integer of 64 bits less
+#: 2^63, or `grid` holds the integers of the Gaussian mechanism.
+REPORTS = Table(
+    "reports",
+    METADATA,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("token_hash", ForeignKey("invitations.token_hash"), nullable=False, unique=True),
+    Column("report_id", String(64), nullable=False, unique=True),
+    Column("round", Integer, nullable=False),
+    Column("direction", Integer, nullable=False),
+    Column("candidate", BigInteger),
+    Column("grid", LargeBinary),
+    sqlite_autoincrement=True,
+)
+
+#: Rounds that were closed: the last report counted, and the point that the next one asks around.
+CLOSINGS = Table(
+    "closings",
+    METADATA,
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("last_report", BigInteger, nullable=False),
+    Column("center", Text, nullable=False),
+    Column("closed", BigInteger, nullable=False),
+)
+
+#: Number of the lock that orders reports and closings on PostgreSQL.
+_LOCK = 0x6C6470
+
+
+def connect(url):
+    """Engine of a database.
+
+    Parameters
+    ----------
+    url : str
+        As SQLAlchemy writes them, such as ``sqlite:///collection.db`` or
+        ``postgresql+psycopg://user@host/name``.
+
+    Raises
+    ------
+    ProtocolError
+        If it is of no database that a collection can be kept in.
+    """
+    backend = make_url(url).get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise ProtocolError(f"database must be SQLite or PostgreSQL; got {backend!r}")
+    # Parameters of statements are candidates and hashes; no error text shows them.
+    options = {"hide_parameters": True, "pool_pre_ping": True}
+    if backend == "postgresql":
+        return create_engine(url, **options)
+    engine = create_engine(url, **options, connect_args={"timeout": 60})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def check_exists(engine):
+    """Raise NotReadyError if the file of an SQLite database is missing; it would be made."""
+    path = engine.url.database
+    if engine.dialect.name == "sqlite" and path and not os.path.exists(path):
+        raise NotReadyError(f"there is no database {path}; `collect new` makes one")
+
+
+def _prepare_sqlite(connection, _record):
+    if isinstance(connection, sqlite3.Connection):
+        connection.isolation_level = None  # the transactions are those of `_begin_sqlite`
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+
+def _begin_sqlite(connection):
+    is_reading = connection.get_execution_options().get("is_reading", False)
+    connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+
+
+@contextmanager
+def reading(engine):
+    """Connection whose statements see one moment."""
+    options = {"is_reading": True}
+    if engine.dialect.name == "postgresql":
+        options["isolation_level"] = "REPEATABLE READ"
+    with engine.connect() as connection:
+        with connection.execution_options(**options).begin():
+            yield connection
+
+
+@contextmanager
+def writing(engine):
+    """Connection that writes beside others; all is on disk at the end, or nothing is done."""
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock_shared({_LOCK})"))
+        yield connection
+
+
+@contextmanager
+def writing_alone(engine):
+    """Connection that writes while nobody else does: reports up to the last are all there.
+
+    On PostgreSQL a number is given before its row can be seen. A writer whose row cannot be seen
+    yet holds the shared lock.
+    """
+    with engine.begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        yield connection
+
+
+def settled(engine):
+    """Connection that sees all reports up to the last there is: none comes later with less."""
+    return reading(engine) if engine.dialect.name == "sqlite" else writing_alone(engine)

@@ -1,0 +1,101 @@
+"""A collection over HTTP counts what it acknowledged, once, and comes to the same estimate."""
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+
+from geomstats_ldp.collection import store, study, tables
+from geomstats_ldp.collection.ledger import Ledger
+from geomstats_ldp.collection.rehearsal import Habits, Rehearsal
+from geomstats_ldp.server import RoundServer
+
+
+def people(n, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 3)) @ np.diag([0.4, 1.2, 0.6])
+
+
+def in_process(protocol, messages, ends):
+    """Server that received the messages one by one, and closed rounds after so many at last."""
+    server = RoundServer(protocol)
+    for number, message in enumerate(messages, start=1):
+        server.receive(message)
+        if number in ends and server.n_closed <= ends.index(number):
+            server.close_round()
+    return server
+
+
+def stored(engine):
+    with tables.reading(engine) as connection:
+        ids = connection.execute(text("SELECT report_id FROM reports ORDER BY id")).scalars()
+        return list(ids)
+
+
+def check_against_in_process(engine, description, outcome):
+    """Everything acknowledged is counted once, and the estimate is that of one process."""
+    order = stored(engine)
+    assert sorted(order) == sorted(outcome.acknowledged)
+    with tables.reading(engine) as connection:
+        ledger = Ledger(engine, store.read_study(connection))
+    transcript = ledger.transcript()
+    messages = [outcome.acknowledged[report_id] for report_id in order]
+    server = in_process(ledger.study.protocol, messages, transcript.closings.tolist())
+    assert server.n_closed == ledger.server.n_closed
+    ours, theirs = (study.summarise(description, one) for one in (ledger.server, server))
+    assert ours["n_participants"] == theirs["n_participants"] == len(messages)
+    for name in ("estimate", "covariance"):
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-12, atol=1e-12)
+    again = study.make_estimator(description).partial_fit(transcript)
+    np.testing.assert_allclose(again.estimate_, ours["estimate"], rtol=0, atol=1e-14)
+    return ours
+
+
+def test_people_who_drop_out_come_late_and_send_garbage(run_service, database_url):
+    service = run_service(url=database_url, n_participants=150, n_rounds=3)
+    habits = Habits(dropout=0.2, late=0.3, duplicate=0.05, garbage=0.01)
+    rehearsal = Rehearsal(service.url, service.tokens(400), people(400), habits)
+    outcome = rehearsal.run()
+    assert service.http.get("/v1/status").json()["ended"]
+    assert not {status for status in outcome.statuses if status >= 500} - {503}
+    ours = check_against_in_process(service.service.engine, service.collection.description, outcome)
+    published = service.http.get("/v1/result").json()
+    if published["n_participants"] == ours["n_participants"]:
+        np.testing.assert_allclose(published["estimate"], ours["estimate"], rtol=0, atol=1e-14)
+
+
+def test_two_workers_come_to_the_same(run_service, make_collection, postgres_url):
+    collection = make_collection(url=postgres_url, n_participants=150, n_rounds=3)
+    one, two = (run_service(collection=collection) for _ in range(2))
+    tokens, data = one.tokens(300), people(300)
+    import threading
+
+    outcomes = []
+    halves = [(one, slice(0, 300, 2)), (two, slice(1, 300, 2))]
+    threads = [
+        threading.Thread(
+            target=lambda s=s, part=part: outcomes.append(
+                Rehearsal(s.url, tokens[part], data[part], Habits(late=0.3)).run(4)
+            )
+        )
+        for s, part in halves
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    outcomes[0].acknowledged.update(outcomes[1].acknowledged)
+    check_against_in_process(collection.engine, collection.description, outcomes[0])
+    one.service.ledger.follow()
+    two.service.ledger.follow()
+    states = one.service.ledger.server.state, two.service.ledger.server.state
+    assert all(np.array_equal(a, b) for a, b in zip(*states))
+
+
+@pytest.mark.parametrize("n_participants", [60])
+def test_a_round_ends_with_the_report_that_fills_it(run_service, n_participants):
+    service = run_service(n_participants=n_participants, n_rounds=3)
+    Rehearsal(service.url, service.tokens(120), people(120)).run(4)
+    status = service.http.get("/v1/status").json()
+    with tables.reading(service.service.engine) as connection:
+        ledger = Ledger(service.service.engine, store.read_study(connection))
+    ends = ledger.transcript().closings
+    assert status["ended"] and np.array_equal(ends, np.cumsum(status["sizes"]))
