@@ -56,7 +56,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         Public first guess and centre of the working region. Default the multiple of the identity
         of which a Gaussian row is longer than `norm_bound` once in a hundred times,
         :math:`B^2 / \chi^2_{m, 0.99}`.
-    region_radius : float, default=1.5
+    region_radius : float, default=3.0
         Affine-invariant distance about `initial_point` within which the matrix is sought: the
         root of the sum of squared logarithms of their relative eigenvalues. The score bound, and
         with it the noise, grows like its exponential.
@@ -106,7 +106,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         mechanism: str = "privunit",
         *,
         initial_point: ArrayLike | None = None,
-        region_radius: float = 1.5,
+        region_radius: float = 3.0,
         n_participants: int | None = None,
         n_rounds: int | None = None,
         tuning: Tuning | None = None,

@@ -35,7 +35,6 @@ class PCALoss(Loss):
     """
 
     name = "pca"
-    moment = "second"
 
     def __init__(self, *, norm_bound: float):
         self.norm_bound = check_positive("norm_bound", norm_bound)
@@ -69,6 +68,10 @@ class PCALoss(Loss):
     def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """B^2: an eigengap cannot exceed the trace of the clipped second moment."""
         return self.norm_bound**2
+
+    def moment(self, geometry: Geometry) -> str | None:
+        """The second moment of the clipped data."""
+        return "second"
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""

@@ -42,7 +42,6 @@ class VonMisesFisherLoss(Loss):
     """
 
     name = "von_mises_fisher"
-    moment = "first"
     clips = False
 
     def __init__(self, *, kappa: float):
@@ -84,6 +83,10 @@ class VonMisesFisherLoss(Loss):
     def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
         """The scalar kappa times the mean of mu^T y, which is not negative at the target."""
         return TargetHessian(0.0, self.kappa, is_isotropic=True)
+
+    def moment(self, geometry: Geometry) -> str | None:
+        """The first moment, kappa times the mean of the directions."""
+        return "first"
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import Geometry, region_of_queries
+from geomstats_ldp.geometry import GeodesicBall, Geometry, region_of_queries
 from geomstats_ldp.geometry.regions import WorkingRegion, check_region, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
@@ -37,6 +37,9 @@ from geomstats_ldp.validation import check_integer, check_positive
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 2
+
+#: Rules that may be None.
+_OPTIONAL_RULES = {"radius": RadiusRule, "gain": GainRule, "rounds": RoundPlan}
 
 #: Parts that the fields hold as plain records, and that texts name without the suffix "_spec".
 _PARTS = ("space", "loss", "mechanism", "working_region")
@@ -76,7 +79,8 @@ class Protocol:
         Cycle of query directions.
     preconditioner : nested tuple, shape [dim, dim]
         Symmetric positive definite map of the pair average in frame coordinates.
-    radius : RadiusRule
+    radius : RadiusRule or None
+        None where the plan of the rounds names a query.
     gain : GainRule or None
         None for a collection in rounds.
     inference : InferenceRule
@@ -100,7 +104,7 @@ class Protocol:
     initial_point: tuple
     directions: tuple
     preconditioner: tuple
-    radius: RadiusRule
+    radius: RadiusRule | None
     gain: GainRule | None
     inference: InferenceRule
     hessian_bound: float
@@ -154,7 +158,18 @@ class Protocol:
     @cached_property
     def query_region(self) -> WorkingRegion:
         """Region K_q that holds every query."""
-        return region_of_queries(self.geometry, self.working_region, self.radius.maximum)
+        return all_queries(self.geometry, self.working_region, self.radius, self.rounds)
+
+    @property
+    def reach(self) -> float:
+        """Largest distance of a query from the estimate that it is asked around."""
+        return 0.0 if self.radius is None else self.radius.maximum
+
+    @property
+    def n_query_points(self) -> int:
+        """Points that one round asks at."""
+        has_one = self.rounds is not None and self.rounds.query is not None
+        return 1 if has_one else len(self.directions)
 
     def tangent_vec(self, message: Message, point: np.ndarray) -> np.ndarray | None:
         """Ambient tangent vector that a message stands for; anybody can compute it.
@@ -225,8 +240,7 @@ class Protocol:
             check_limits(record)
             for name in ("reference", "basis", "initial_point", "directions", "preconditioner"):
                 record[name] = nested_tuple(number_array(record[name]))
-            record["radius"] = RadiusRule(**record["radius"])
-            for name, rule in (("gain", GainRule), ("rounds", RoundPlan)):
+            for name, rule in _OPTIONAL_RULES.items():
                 record[name] = record[name] and rule(**record[name])
             record["inference"] = InferenceRule(**record["inference"])
             for part in _PARTS:
@@ -268,6 +282,44 @@ class Protocol:
         )
 
 
+def all_queries(
+    geometry: Geometry,
+    working_region: WorkingRegion,
+    radius: RadiusRule | None,
+    rounds: RoundPlan | None,
+) -> WorkingRegion:
+    """Region that holds every query of a plan, over which scores are bounded.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    working_region : GeodesicBall, LogBox or SpectralBand
+    radius : RadiusRule or None
+    rounds : RoundPlan or None
+
+    Returns
+    -------
+    region : GeodesicBall, LogBox or SpectralBand
+        The ball of radius zero if the plan names a query.
+
+    Raises
+    ------
+    ProtocolError
+        If there is neither a radius nor a query or both, or naming the one that does not suit the
+        space or the working region.
+    """
+    query = None if rounds is None else rounds.query
+    if (radius is None) == (query is None):
+        raise ProtocolError(
+            "a protocol must have a radius or rounds with a query, and not both; "
+            f"got radius={radius!r} and rounds={rounds!r}"
+        )
+    check_region(geometry, working_region, 0.0 if radius is None else radius.maximum)
+    if radius is None:
+        return GeodesicBall(geometry.check_point(query, "query"), 0.0)
+    return region_of_queries(geometry, working_region, radius.maximum)
+
+
 def check_is_protocol(protocol):
     """Return a `Protocol`, or raise ProtocolError."""
     if not isinstance(protocol, Protocol):
@@ -284,7 +336,7 @@ def make_protocol(
     mechanism: Mechanism,
     working_region: WorkingRegion,
     *,
-    radius: RadiusRule,
+    radius: RadiusRule | None,
     gain: GainRule | None,
     inference: InferenceRule | None = None,
     retraction: str = "exponential",
@@ -306,7 +358,8 @@ def make_protocol(
     mechanism : Mechanism
     working_region : GeodesicBall, LogBox or SpectralBand
         Region K_s.
-    radius : RadiusRule
+    radius : RadiusRule or None
+        None with `rounds` that name a query.
     gain : GainRule or None
         None with `rounds`.
     inference : InferenceRule, optional
@@ -337,8 +390,7 @@ def make_protocol(
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
     center = geometry.check_point(center, "center of the region")
     loss.check_space(geometry)
-    check_region(geometry, working_region, radius.maximum)
-    query_region = region_of_queries(geometry, working_region, radius.maximum)
+    query_region = all_queries(geometry, working_region, radius, rounds)
     bound = loss.score_bound(geometry, query_region)
     if mechanism.bound < bound * (1 - 1e-12):
         raise ProtocolError(

@@ -1,6 +1,7 @@
 """Regression of scores on their query points: what a collection in rounds is estimated by."""
 
 from geomstats_ldp.score_regression.fit import ScoreFit, fit_scores
+from geomstats_ldp.score_regression.single_query import fit_single_query
 from geomstats_ldp.score_regression.state import (
     RoundState,
     closed_round,
@@ -16,6 +17,7 @@ __all__ = [
     "ScoreFit",
     "closed_round",
     "fit_scores",
+    "fit_single_query",
     "initial_round_state",
     "merge_states",
     "query_points",

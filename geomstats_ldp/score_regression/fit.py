@@ -297,7 +297,7 @@ def into_region(protocol, point):
 
 def _room(protocol):
     """Distance that iterates keep from the edge of the working region."""
-    return protocol.radius.maximum if protocol.working_region.holds_queries else 0.0
+    return protocol.reach if protocol.working_region.holds_queries else 0.0
 
 
 def _buffers(protocol):

@@ -93,7 +93,7 @@ export class Protocol {
     const record = parseStrictly(text);
     requireFields(record, FIELDS, "The protocol");
     if (record.format !== FORMAT) throw new ProtocolError(`The protocol must have format ${FORMAT}.`);
-    for (const name of ["loss", "working_region", "radius", "inference"]) {
+    for (const name of ["loss", "working_region", "inference"]) {
       if (!isObject(record[name])) throw new ProtocolError(`The protocol has no ${name}.`);
     }
     checkLimits(record);
