@@ -101,6 +101,10 @@ class SmoothnessWarning(LDPWarning):
     """A function of the parameter is not smooth over the uncertainty of the parameter."""
 
 
+class WeakCurvatureWarning(LDPWarning):
+    """The Hessian is known too badly in some direction for a Wald region to be relied on."""
+
+
 class WeakPrivacyWarning(LDPWarning):
     """The privacy parameters protect nobody."""
 

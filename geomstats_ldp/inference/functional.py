@@ -12,8 +12,8 @@ from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
+from geomstats_ldp.inference.region import check_level
 from geomstats_ldp.inference.transforms import Transform, make_transform
-from geomstats_ldp.inference.wald import check_level
 from geomstats_ldp.validation import check_shape, finite_array, real_array
 
 #: Step of the numerical derivative relative to the spread of the estimate.
@@ -142,6 +142,20 @@ class SmoothFunctional:
         return self.statistic(value) <= stats.chi2.ppf(check_level(level), len(self.estimate))
 
 
+def check_function(h):
+    """Raise ProtocolError unless `h` can be called."""
+    if not callable(h):
+        raise ProtocolError(f"h must be a function of a point; got {h!r}")
+
+
+def check_values(values):
+    """Return what a function of the parameter returned, shape [r], or raise ProtocolError."""
+    values = np.atleast_1d(np.asarray(values, dtype=float))
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ProtocolError(f"h must return a finite number or vector; got {values}")
+    return values
+
+
 def smooth_functional(
     h: Callable,
     geometry: Geometry,
@@ -180,8 +194,7 @@ def smooth_functional(
         If `h` is not callable or does not return a finite number or vector, the Jacobian has
         another shape, or the transform is not defined at the estimate.
     """
-    if not callable(h):
-        raise ProtocolError(f"h must be a function of a point; got {h!r}")
+    check_function(h)
 
     def value(coords):
         point = geometry.exp(geometry.lift(coords, center), center)
@@ -189,9 +202,7 @@ def smooth_functional(
         return np.atleast_1d(np.asarray(h(outer), dtype=float))
 
     dim = geometry.dim
-    estimate = value(np.zeros(dim))
-    if estimate.ndim != 1 or not np.isfinite(estimate).all():
-        raise ProtocolError(f"h must return a finite number or vector; got {estimate}")
+    estimate = check_values(value(np.zeros(dim)))
     if jacobian is None:
         smallest = _SMALLEST_STEP * geometry.rounding(center)
         steps = np.maximum(_STEP * np.sqrt(np.diag(covariance)), smallest)
