@@ -97,6 +97,10 @@ class SafeguardWarning(LDPWarning):
     """The step cap or the projection still acts late in the run."""
 
 
+class WeakCurvatureWarning(LDPWarning):
+    """The Hessian is known too badly in some direction for a Wald region to be relied on."""
+
+
 class WeakPrivacyWarning(LDPWarning):
     """The privacy parameters protect nobody."""
 

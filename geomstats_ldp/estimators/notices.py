@@ -20,8 +20,10 @@ from geomstats_ldp.exceptions import (
     SafeguardWarning,
     SeedWarning,
     UninformativeRegionWarning,
+    WeakCurvatureWarning,
     WeakPrivacyWarning,
 )
+from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD
 
 #: A safeguard that acts in this last part of a run has not become inactive.
@@ -106,8 +108,8 @@ def _late_safeguard(server):
     return None
 
 
-def warn_about_region(sandwich, region, stacklevel):
-    """A bound of the Hessian acted, or the region reaches the edge of the working region."""
+def warn_about_hessian(sandwich, stacklevel):
+    """A bound of the Hessian acted."""
     if sandwich.hessian_floor_active:
         warnings.warn(
             "an eigenvalue of the estimated Hessian is under its floor "
@@ -116,6 +118,35 @@ def warn_about_region(sandwich, region, stacklevel):
             HessianFloorWarning,
             stacklevel=stacklevel,
         )
+
+
+def warn_if_weak(sandwich, prediction, rule, stacklevel):
+    """The Hessian is known too badly in its weakest direction for a Wald region."""
+    error, direction = weak_curvature(prediction, sandwich.hessian, rule)
+    if error > LARGEST_ERROR:
+        warnings.warn(
+            f"curvature is weak in the direction {np.round(direction, 2).tolist()} of the frame "
+            f"coordinates, where the Hessian has a relative error of {error:.0%}: the Wald region "
+            "may cover less often than its level. "
+            'kind="score" gives a region that holds all the same; more participants or a larger '
+            "epsilon would help",
+            WeakCurvatureWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_about_region(region, stacklevel):
+    """A region is open, or reaches the edge of the working region."""
+    if getattr(region, "is_open", False):
+        directions = np.round(region.open_directions, 2).tolist()
+        warnings.warn(
+            f"the score region is open in the directions {directions} of the frame coordinates, "
+            "about which the messages say too little, and is cut by the working region there; "
+            "more participants or a larger epsilon would help",
+            UninformativeRegionWarning,
+            stacklevel=stacklevel,
+        )
+        return
     if not region.is_informative:
         is_small = region.largest_radius < _SMALL_REGION * region.working_region.in_radius
         advice = (

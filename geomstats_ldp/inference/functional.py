@@ -11,7 +11,7 @@ from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
-from geomstats_ldp.inference.wald import check_level
+from geomstats_ldp.inference.region import check_level
 from geomstats_ldp.validation import finite_array
 
 #: Step of the numerical derivative relative to the spread of the estimate.
@@ -111,6 +111,20 @@ class SmoothFunctional:
         return self.statistic(value) <= stats.chi2.ppf(check_level(level), len(self.estimate))
 
 
+def check_function(h):
+    """Raise ProtocolError unless `h` can be called."""
+    if not callable(h):
+        raise ProtocolError(f"h must be a function of a point; got {h!r}")
+
+
+def check_values(values):
+    """Return what a function of the parameter returned, shape [r], or raise ValueError."""
+    values = np.atleast_1d(np.asarray(values, dtype=float))
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"h must return a finite number or vector; got {values}")
+    return values
+
+
 def smooth_functional(
     h: Callable,
     geometry: Geometry,
@@ -146,8 +160,7 @@ def smooth_functional(
     ValueError
         If what it returns is not a finite number or vector, or the Jacobian has another shape.
     """
-    if not callable(h):
-        raise ProtocolError(f"h must be a function of a point; got {h!r}")
+    check_function(h)
 
     def value(coords):
         point = geometry.exp(geometry.lift(coords, center), center)
@@ -155,9 +168,7 @@ def smooth_functional(
         return np.atleast_1d(np.asarray(h(outer), dtype=float))
 
     dim = geometry.dim
-    estimate = value(np.zeros(dim))
-    if estimate.ndim != 1 or not np.isfinite(estimate).all():
-        raise ValueError(f"h must return a finite number or vector; got {estimate}")
+    estimate = check_values(value(np.zeros(dim)))
     if jacobian is None:
         steps = np.maximum(_STEP * np.sqrt(np.diag(covariance)), _SMALLEST_STEP)
         columns = [

@@ -246,6 +246,13 @@ def horizon_variance(sandwich, hessian, schedule, n_participants):
     return added - start * min(1.0, 0.5 / share)
 
 
+def known_covariance(regression, protocol, n_participants):
+    """Covariance of one released score, with eigenvalues above what is known of its noise."""
+    spread = np.linalg.eigvalsh(regression.score_covariance)
+    floor = covariance_floor(spread, protocol.inference, protocol.mechanism, n_participants)
+    return clip_eigenvalues(regression.score_covariance, floor)
+
+
 def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     """Sandwich covariance of the running average, from a state alone.
 
@@ -269,11 +276,7 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     regression = fit_regression(sums, directions, rule, n_participants)
     unclipped, kept = estimate_hessian(regression, rule)
     hessian, bounds = bounded_hessian(unclipped, rule, protocol.hessian_bound, n_participants)
-    spread = np.linalg.eigvalsh(regression.score_covariance)
-    score_covariance = clip_eigenvalues(
-        regression.score_covariance,
-        covariance_floor(spread, rule, protocol.mechanism, n_participants),
-    )
+    score_covariance = known_covariance(regression, protocol, n_participants)
     inverse = np.linalg.inv(hessian)
     covariance = inverse @ score_covariance @ inverse
     if rule.horizon:
