@@ -30,7 +30,7 @@ from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
-from geomstats_ldp.protocol.protocol import all_queries
+from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
 from geomstats_ldp.validation import check_integer, check_scale
 

@@ -58,8 +58,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         :math:`B^2 / \chi^2_{m, 0.99}`.
     region_radius : float, default=3.0
         Affine-invariant distance about `initial_point` within which the matrix is sought: the
-        root of the sum of squared logarithms of their relative eigenvalues. The score bound, and
-        with it the noise, grows like its exponential.
+        root of the sum of squared logarithms of their relative eigenvalues.
     {run}
 
     Attributes
@@ -72,9 +71,13 @@ class PrivateSPDCovariance(BasePrivateEstimator):
 
     Notes
     -----
-    The Hessian at the target is half the identity whatever the law of the data, if the target
-    lies in the working region. By default this is used as the prior, with a standard deviation of
-    0.1 an entry; whatever ``tuning.inference`` says of the Hessian replaces this prior.
+    Everybody is asked at one public point q, :math:`B^2 / \max(m, 2)` times the identity, in one
+    round unless `n_rounds` says otherwise. The score there is :math:`(q - y y^T) / 2`, so that q
+    less twice the mean message is an estimate without bias, and scores need a bound at q only. If
+    noise makes it indefinite, or moves it out of the working region, it is put back there, with a
+    warning. A `tuning` that is about pairs (`radius`, `gain`, `preconditioner`, `pairs_per_round`)
+    or names how the Hessian is estimated asks around estimates instead, which is biased and needs
+    a score bound that grows like the exponential of `region_radius`.
 
     Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
     them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what

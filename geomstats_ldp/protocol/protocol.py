@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import GeodesicBall, Geometry, UserCoordinates, region_of_queries
-from geomstats_ldp.geometry.regions import WorkingRegion, check_region, region_from_spec
+from geomstats_ldp.geometry import Geometry, UserCoordinates
+from geomstats_ldp.geometry.regions import WorkingRegion, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
 from geomstats_ldp.protocol.checks import (
@@ -21,6 +21,7 @@ from geomstats_ldp.protocol.checks import (
 )
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.messages import Message
+from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
@@ -149,7 +150,7 @@ class Protocol:
     @cached_property
     def schedule(self) -> Schedule:
         """Schedule of the recursion; a collection in rounds has none."""
-        if self.gain is None:
+        if self.gain is None or self.radius is None:
             raise ProtocolError("a protocol in rounds has no gain, and so no schedule")
         return Schedule(
             directions=np.array(self.directions),
@@ -291,44 +292,6 @@ class Protocol:
             f"plan={'pairs' if self.rounds is None else self.rounds!r}, "
             f"fingerprint={self.fingerprint[:12]!r})"
         )
-
-
-def all_queries(
-    geometry: Geometry,
-    working_region: WorkingRegion,
-    radius: RadiusRule | None,
-    rounds: RoundPlan | None,
-) -> WorkingRegion:
-    """Region that holds every query of a plan, over which scores are bounded.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    working_region : GeodesicBall, LogBox or SpectralBand
-    radius : RadiusRule or None
-    rounds : RoundPlan or None
-
-    Returns
-    -------
-    region : GeodesicBall, LogBox or SpectralBand
-        The ball of radius zero if the plan names a query.
-
-    Raises
-    ------
-    ProtocolError
-        If there is neither a radius nor a query or both, or naming the one that does not suit the
-        space or the working region.
-    """
-    query = None if rounds is None else rounds.query
-    if (radius is None) == (query is None):
-        raise ProtocolError(
-            "a protocol must have a radius or rounds with a query, and not both; "
-            f"got radius={radius!r} and rounds={rounds!r}"
-        )
-    check_region(geometry, working_region, 0.0 if radius is None else radius.maximum)
-    if radius is None:
-        return GeodesicBall(geometry.check_point(query, "query"), 0.0)
-    return region_of_queries(geometry, working_region, radius.maximum)
 
 
 def check_is_protocol(protocol):
