@@ -58,8 +58,15 @@ def assert_close_states(one, other, tolerance):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize(
+    ("engine", "mechanism"),
+    [
+        *(("geomstats", mechanism) for mechanism in MECHANISMS),
+        ("compiled", MECHANISMS[0]),
+        # The mechanism is a type of its own to the compiler.
+        *(pytest.param("compiled", other, marks=pytest.mark.slow) for other in MECHANISMS[1:]),
+    ],
+)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_emulation_equals_the_interactive_loop(pca_protocol, pca_data, mechanism, shape, engine):
     protocol = pca_protocol(**mechanism, **shape)

@@ -67,6 +67,10 @@ class App:
         headers = {"X-Protocol-Fingerprint": self.service.protocol.fingerprint}
         return text_response(self._protocol_text, headers=headers)
 
+    async def form(self, request):
+        """What the page shows beside the protocol."""
+        return json_response(self.service.study.description["form"])
+
     async def question(self, request):
         """A question for a token."""
         token = self._token(request)
@@ -236,6 +240,7 @@ def make_app(service, summarise, client_rate=100.0):
 
     table = [
         ("GET", "/v1/protocol", app.protocol),
+        ("GET", "/v1/form", app.form),
         ("POST", "/v1/questions", app.question),
         ("POST", "/v1/reports", app.report),
         ("GET", "/v1/status", app.status),

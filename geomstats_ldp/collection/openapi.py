@@ -30,6 +30,16 @@ _SCHEMAS = {
             "oneOf": [_INTEGER, {"type": "array", "items": {"type": "integer"}}],
         },
     ),
+    "Form": {
+        "type": "object",
+        "properties": {
+            "title": _TEXT,
+            "introduction": _TEXT,
+            "labels": {"type": "array", "items": _TEXT},
+            "coordinates": _TEXT,
+        },
+        "additionalProperties": False,
+    },
     "Question": _object(query={"$ref": "#/components/schemas/Query"}, lease_until=_INTEGER),
     "Report": _object(report_id=_REPORT_ID, message={"$ref": "#/components/schemas/Message"}),
     "Stored": _object(report_id=_REPORT_ID, status={"const": "stored"}),
@@ -93,6 +103,7 @@ def describe():
     body = (400, 401, 409, 413, 415, 422)
     paths = {
         "/v1/protocol": {"get": protocol},
+        "/v1/form": {"get": _operation("Words of the page for browsers", {200: "Form"})},
         "/v1/questions": {
             "post": _operation(
                 "The question of an invitation, the same one until its lease ends",

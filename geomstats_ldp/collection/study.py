@@ -28,7 +28,14 @@ else:
 _TABLES = {
     "rounds": {"quota", "minimum_batch"},
     "service": {"lease_seconds", "deadline_seconds", "time_precision_seconds"},
+    "form": {"title", "introduction", "labels", "coordinates"},
 }
+
+#: Coordinates with which the form of the page for browsers may begin.
+_COORDINATES = ("components", "angle", "angles", "poincare_ball", "half_space", "hyperboloid")
+
+#: Longest text of the form, in characters.
+_LONGEST_TEXT = 2000
 
 _ESTIMATORS = sorted(name for name in estimators.__all__ if name.startswith("Private"))
 
@@ -72,6 +79,7 @@ def read_study_file(text):
         "parameters": record["parameters"],
         "rounds": {name: record["rounds"].get(name) for name in sorted(_TABLES["rounds"])},
         "service": _check_service(record["service"]),
+        "form": _check_form(record["form"]),
     }
 
 
@@ -81,6 +89,20 @@ def _check_fields(what, record, allowed):
     unknown = record.keys() - (record.keys() if allowed is None else allowed)
     if unknown:
         raise ProtocolError(f"{what} must have fields of {sorted(allowed)}; got {sorted(unknown)}")
+
+
+def _check_form(record):
+    """What the page for browsers shows beside the protocol, none of which the protocol binds."""
+    labels = record.get("labels", [])
+    texts = [record.get("title", ""), record.get("introduction", "")]
+    texts += labels if isinstance(labels, list) else [labels, None]
+    if not all(isinstance(text, str) and len(text) <= _LONGEST_TEXT for text in texts):
+        raise ProtocolError(
+            "[form] must have texts for title and introduction and a list of texts for labels, "
+            f"each of at most {_LONGEST_TEXT} characters"
+        )
+    check_choice("coordinates", record.get("coordinates"), (None, *_COORDINATES))
+    return record
 
 
 def _check_service(record):

@@ -22,6 +22,7 @@ from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.inference.sandwich import steady_guard_strength
@@ -29,8 +30,9 @@ from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
+from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
-from geomstats_ldp.validation import check_integer
+from geomstats_ldp.validation import check_integer, check_scale
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,19 +122,19 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         loss.check_space(geometry)
         planned = self.n_participants if self.n_participants is not None else n_participants
         length = bending_length(geometry, region, loss)
-        if self.n_rounds is not None and planned is None:
-            planned = (
-                REFERENCE_PARTICIPANTS  # rounds have a radius of their own, not a shrinking one
-            )
-        radius = tuning.radius or self._default_radius(geometry, region, loss, length, planned)
-        query_region = region_of_queries(geometry, region, radius.maximum)
+        rounds = self._make_rounds(n_participants, geometry, loss, length, tuning)
+        radius = None
+        if rounds is None or rounds.query is None:
+            if rounds is not None and planned is None:
+                planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
+            radius = tuning.radius or self._default_radius(geometry, region, loss, length, planned)
+        query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
         mechanism = self._make_mechanism(geometry, loss, query_region)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
         inference = complete_rule(
             tuning.inference, loss.target_hessian(geometry, region), geometry.dim
         )
-        rounds = self._make_rounds(n_participants, geometry.dim, loss, length)
         gain = None
         if rounds is None:
             gain = tuning.gain or default_gain(
@@ -161,31 +163,48 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
             rounds=rounds,
+            coordinates=self._coordinates_name(width),
         )
 
-    def _make_rounds(self, n_participants, dim, loss, length):
+    def _coordinates_name(self, width):
+        """Name of the coordinates of the data, None for those of the protocol."""
+        return None
+
+    def _make_rounds(self, n_participants, geometry, loss, length, tuning):
         """Plan of the rounds, None for pairs."""
-        if self.n_rounds is None:
+        query = loss.single_query(geometry) if _leaves_queries_open(tuning) else None
+        moment, n_rounds = loss.moment(geometry), self.n_rounds
+        if moment == "covariance":
+            # Pairs and regressions would be biased by how fast this score bends.
+            moment, n_rounds = (moment, n_rounds or 1) if query is not None else (None, n_rounds)
+        if n_rounds is None:
             return None
-        n_rounds, n_points, sizes = check_n_rounds(self.n_rounds), 2 * dim, None
+        n_rounds, sizes = check_n_rounds(n_rounds), None
+        n_points = 2 * geometry.dim if query is None else 1
         if n_participants is not None:
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        return RoundPlan(n_rounds, sizes, n_points, loss.moment, length)
+        return RoundPlan(n_rounds, sizes, n_points, moment, length, query)
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""
         space, region = self._make_space(width), tuning.working_region
         if region is not None:
             region = region._replace(center=self._to_internal(np.asarray(region.center)))
+        name = "initial_point"
         if region is not None and self.initial_point is None:
-            center = region.center
+            name, center = "center of working_region", region.center
         else:
             center = self._make_center(space)
-        geometry = Geometry(space, center, retraction=tuning.retraction or self._retraction)
+        retraction = tuning.retraction or self._retraction
+        try:
+            geometry = Geometry(space, center, retraction=retraction)
+        except ProtocolError as error:  # there it is called by what it is for
+            raise type(error)(str(error).replace("reference", name)) from None
         if region is None:
-            region = geodesic_ball(geometry.reference, self.region_radius)
+            radius = check_scale("region_radius", self.region_radius)
+            region = geodesic_ball(geometry.reference, radius)
         check_region(geometry, region, 0.0)
         return geometry, region
 
@@ -210,6 +229,14 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         return default_radius(
             mechanism, bound, length, maximum, planned, hessian, loss.bending_length
         )
+
+
+def _leaves_queries_open(tuning):
+    """Whether nothing in a `Tuning` is about queries around estimates or their regression."""
+    fields = (tuning.radius, tuning.gain, tuning.preconditioner)
+    rule = tuning.inference or InferenceRule()
+    fields += (rule.hessian, rule.hessian_range, rule.prior_hessian)
+    return all(field is None for field in fields) and tuning.pairs_per_round == 1
 
 
 def complete_rule(rule, known, dim):

@@ -52,10 +52,6 @@ class Loss(ABC):
     #: not.
     clips: ClassVar[bool] = True
 
-    #: Moment of the data in which scores are linear, whatever the query: "first" for scores
-    #: -P_q y on the unit sphere, up to a factor, "second" for -P_q y y^T q, None for no moment.
-    moment: ClassVar[str | None] = None
-
     @abstractmethod
     def check_space(self, geometry: Geometry) -> None:
         """Refuse a space on which the loss is not defined.
@@ -154,7 +150,7 @@ class Loss(ABC):
         geometry : Geometry
         point : array, shape [*point_shape]
         data : array, shape [..., *data_shape]
-            Clipped data.
+            Clipped data, or data as they are: `score` of an estimator compares bounds by these.
 
         Returns
         -------
@@ -259,6 +255,45 @@ class Loss(ABC):
         """
         known = self.target_hessian(geometry, region)
         return known.low if known is not None and known.low > 0 else None
+
+    def moment(self, geometry: Geometry) -> str | None:
+        """Moment of the data in which scores are linear, whatever the query.
+
+        Mean scores are then known exactly, however far from the target people are asked:
+        regressions have no curvature bias, and bounds on how far they may reach are not needed.
+
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Returns
+        -------
+        moment : str or None
+            "first" for scores -P_q y on the unit sphere, up to a factor, "second" for
+            -P_q y y^T q, up to a factor; "quadratic" on flat spaces for losses that are quadratic
+            along every geodesic, with scores A (q - c) in which matrix A and point c belong to
+            the datum; "covariance" for (q - y y^T) / 2 on SPD matrices with the affine-invariant
+            metric. None, the default, for no moment.
+        """
+        return None
+
+    def single_query(self, geometry: Geometry) -> np.ndarray | None:
+        """Public point at which one question to everybody tells the target.
+
+        There is one where the mean score at a point determines the target: with the moment
+        "covariance", and with "quadratic" where `target_hessian` leaves nothing open. Scores are
+        then bounded at this point only, so it should be where they are shortest.
+
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Returns
+        -------
+        point : array, shape [*point_shape], or None
+            None, the default, asks around estimates.
+        """
+        return None
 
     @property
     def bending_length(self) -> float:

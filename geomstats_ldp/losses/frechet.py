@@ -68,6 +68,14 @@ class FrechetLoss(RadialLoss):
         """Bounds by comparison with constant curvature; the identity on flat spaces."""
         return mean_hessian(geometry, *self.largest_spread(geometry, region))
 
+    def moment(self, geometry: Geometry) -> str | None:
+        """Quadratic on flat spaces, where the score is x - y."""
+        return "quadratic" if geometry.is_flat else None
+
+    def single_query(self, geometry: Geometry) -> np.ndarray | None:
+        """On flat spaces the centre of the data, where no score is longer than `data_radius`."""
+        return self.center if geometry.is_flat else None
+
     def twin(self) -> tuple | None:
         """Select the compiled score."""
         return FrechetTwin(self.data_radius)

@@ -13,7 +13,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale
 
 
 class PCATwin(NamedTuple):
@@ -35,10 +35,9 @@ class PCALoss(Loss):
     """
 
     name = "pca"
-    moment = "second"
 
     def __init__(self, *, norm_bound: float):
-        self.norm_bound = check_positive("norm_bound", norm_bound)
+        self.norm_bound = check_scale("norm_bound", norm_bound)
 
     def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""
@@ -69,6 +68,10 @@ class PCALoss(Loss):
     def hessian_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """B^2: an eigengap cannot exceed the trace of the clipped second moment."""
         return self.norm_bound**2
+
+    def moment(self, geometry: Geometry) -> str | None:
+        """The second moment of the clipped data."""
+        return "second"
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""

@@ -14,7 +14,7 @@ from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -65,12 +65,19 @@ class SPDLikelihoodLoss(Loss):
     :math:`\xi^T W^2 \xi / 2 \le |\xi|^2 |W|_F^2 / 2` at zero, equal for
     :math:`W \propto \xi\xi^T`. So every Hessian is at most :math:`B^2 / (2a)`; at the target the
     mean of it is exactly I / 2.
+
+    *One query.* The mean score at any public q determines the target, E y y^T = q - 2 (mean score).
+    At q = cI noise of the size of the bound moves it by
+    :math:`2cG = \{(m - 1) c^2 + \max(c, B^2 - c)^2\}^{1/2}` in the Frobenius norm, which is least
+    at :math:`c = B^2 / \max(m, 2)`. The relative noise in the direction of the least eigenvalue
+    :math:`\lambda` of the target is then :math:`B^2 \lambda^{-1} (1 - 1/m)^{1/2}`, no more than
+    at the best multiple of the target itself.
     """
 
     name = "spd_likelihood"
 
     def __init__(self, *, norm_bound: float):
-        self.norm_bound = check_positive("norm_bound", norm_bound)
+        self.norm_bound = check_scale("norm_bound", norm_bound)
 
     def check_space(self, geometry: Geometry) -> None:
         """SPD matrices with the affine-invariant metric."""
@@ -121,6 +128,15 @@ class SPDLikelihoodLoss(Loss):
     def typical_hessian(self, geometry: Geometry, region: WorkingRegion) -> float | None:
         """None, as away from the target the Hessian differs quickly from half the identity."""
         return None
+
+    def moment(self, geometry: Geometry) -> str | None:
+        """The second moment, which is the target: the mean score is (q - E y y^T) / 2."""
+        return "covariance"
+
+    def single_query(self, geometry: Geometry) -> np.ndarray | None:
+        """Multiple of the identity at which noise makes the least of the target; see the Notes."""
+        size = geometry.shape[0]
+        return self.norm_bound**2 / max(size, 2) * np.eye(size)
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""

@@ -13,7 +13,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale
 
 
 class VonMisesFisherTwin(NamedTuple):
@@ -42,11 +42,10 @@ class VonMisesFisherLoss(Loss):
     """
 
     name = "von_mises_fisher"
-    moment = "first"
     clips = False
 
     def __init__(self, *, kappa: float):
-        self.kappa = check_positive("kappa", kappa)
+        self.kappa = check_scale("kappa", kappa)
 
     def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""
@@ -84,6 +83,10 @@ class VonMisesFisherLoss(Loss):
     def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
         """The scalar kappa times the mean of mu^T y, which is not negative at the target."""
         return TargetHessian(0.0, self.kappa, is_isotropic=True)
+
+    def moment(self, geometry: Geometry) -> str | None:
+        """The first moment, kappa times the mean of the directions."""
+        return "first"
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry.regions import (
-    check_region,
-    region_of_iterates,
-    region_of_queries,
-    slack_of,
-)
+from geomstats_ldp.geometry.coordinates import UserCoordinates
+from geomstats_ldp.geometry.regions import check_region, region_of_iterates, slack_of
 from geomstats_ldp.schedules import check_direction_cycle
 from geomstats_ldp.validation import check_integer, check_positive, finite_array
 
@@ -24,20 +22,21 @@ def check_protocol(protocol):
         Naming the part that does not fit.
     """
     geometry, region, dim = protocol.geometry, protocol.working_region, protocol.geometry.dim
+    UserCoordinates.from_name(protocol.coordinates, geometry.space)
     if protocol.mechanism.dim != dim:
         raise ProtocolError(
             f"mechanism must have the dimension of the space, {dim}; got {protocol.mechanism.dim}"
         )
     geometry.check_point(region.center, "center of the region")
     initial_point = geometry.check_point(protocol.initial_point, "initial_point")
-    check_region(geometry, region, protocol.radius.maximum)
-    iterates = region_of_iterates(region, protocol.radius.maximum)
+    check_region(geometry, region, protocol.reach)
+    iterates = region_of_iterates(region, protocol.reach)
     if not iterates.contains(geometry, initial_point, slack=slack_of(geometry, region, 1e-9)):
         raise ProtocolError(
             "initial_point must lie in the working region, and as far from its edge as the queries "
             "reach if the region holds them"
         )
-    region_of_queries(geometry, region, protocol.radius.maximum)
+    _ = protocol.query_region
     check_direction_cycle(protocol.directions, dim)
     check_preconditioner(protocol.preconditioner, dim)
     protocol.inference.check_dimension(dim)
@@ -68,10 +67,32 @@ def _check_plan(protocol):
         raise ProtocolError(
             f"sizes must add up to n_participants={protocol.n_participants}; got {rounds.sizes}"
         )
-    if rounds.moment is not None and protocol.space_spec["name"] != "Hypersphere":
+    _check_moment(protocol)
+
+
+def _check_moment(protocol):
+    """The moment is one that scores of this space have, and tells the target where it must."""
+    moment, query, geometry = protocol.rounds.moment, protocol.rounds.query, protocol.geometry
+    suits = {
+        None: True,
+        "first": geometry.name == "Hypersphere",
+        "second": geometry.name == "Hypersphere",
+        "quadratic": geometry.is_flat,
+        "covariance": geometry.name == "SPDAffineInvariant",
+    }
+    if not suits[moment]:
         raise ProtocolError(
-            f"moment must be None outside the unit sphere; got {rounds.moment!r} on "
-            f"{protocol.space_spec['name']}"
+            f"moment must be one that scores on {geometry.name} have; got {moment!r}"
+        )
+    if moment == "covariance" and query is None:
+        raise ProtocolError("moment must be None without a query; got 'covariance'")
+    low, high = protocol.inference.hessian_range or (0.0, math.inf)
+    is_determined = moment == "covariance" or (moment == "quadratic" and 0 < low == high)
+    if query is not None and not is_determined:
+        raise ProtocolError(
+            "query must be None unless the mean score there tells the target: with the moment "
+            "'covariance', or 'quadratic' and a hessian_range of one positive number; "
+            f"got moment={moment!r} and hessian_range={protocol.inference.hessian_range}"
         )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import Geometry, region_of_queries
-from geomstats_ldp.geometry.regions import WorkingRegion, check_region, region_from_spec
+from geomstats_ldp.geometry import Geometry, UserCoordinates
+from geomstats_ldp.geometry.regions import WorkingRegion, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
 from geomstats_ldp.protocol.checks import (
@@ -21,6 +21,7 @@ from geomstats_ldp.protocol.checks import (
 )
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.messages import Message
+from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
@@ -37,6 +38,9 @@ from geomstats_ldp.validation import check_integer, check_positive
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 2
+
+#: Rules that may be None.
+_OPTIONAL_RULES = {"radius": RadiusRule, "gain": GainRule, "rounds": RoundPlan}
 
 #: Parts that the fields hold as plain records, and that texts name without the suffix "_spec".
 _PARTS = ("space", "loss", "mechanism", "working_region")
@@ -76,7 +80,8 @@ class Protocol:
         Cycle of query directions.
     preconditioner : nested tuple, shape [dim, dim]
         Symmetric positive definite map of the pair average in frame coordinates.
-    radius : RadiusRule
+    radius : RadiusRule or None
+        None where the plan of the rounds names a query.
     gain : GainRule or None
         None for a collection in rounds.
     inference : InferenceRule
@@ -88,6 +93,9 @@ class Protocol:
         an ordinary update. None leaves the end open.
     rounds : RoundPlan or None
         Plan of a collection in rounds; None asks symmetric pairs, one after the other.
+    coordinates : {"poincare_ball", "half_space"} or None
+        Model of hyperbolic space in which participants give their data, with `dim` numbers; all
+        else is on the hyperboloid. None for data as they are. The record names it only then.
     """
 
     space_spec: dict
@@ -100,13 +108,14 @@ class Protocol:
     initial_point: tuple
     directions: tuple
     preconditioner: tuple
-    radius: RadiusRule
+    radius: RadiusRule | None
     gain: GainRule | None
     inference: InferenceRule
     hessian_bound: float
     pairs_per_round: int = 1
     n_participants: int | None = None
     rounds: RoundPlan | None = None
+    coordinates: str | None = None
 
     def __post_init__(self):
         """Freeze the records."""
@@ -124,6 +133,11 @@ class Protocol:
         )
 
     @cached_property
+    def user_coordinates(self) -> UserCoordinates:
+        """The coordinates in which participants give their data."""
+        return UserCoordinates.from_name(self.coordinates, self.geometry.space)
+
+    @cached_property
     def mechanism(self) -> Mechanism:
         """The mechanism each participant applies."""
         return mechanism_from_spec(self.mechanism_spec)
@@ -136,7 +150,7 @@ class Protocol:
     @cached_property
     def schedule(self) -> Schedule:
         """Schedule of the recursion; a collection in rounds has none."""
-        if self.gain is None:
+        if self.gain is None or self.radius is None:
             raise ProtocolError("a protocol in rounds has no gain, and so no schedule")
         return Schedule(
             directions=np.array(self.directions),
@@ -154,7 +168,18 @@ class Protocol:
     @cached_property
     def query_region(self) -> WorkingRegion:
         """Region K_q that holds every query."""
-        return region_of_queries(self.geometry, self.working_region, self.radius.maximum)
+        return all_queries(self.geometry, self.working_region, self.radius, self.rounds)
+
+    @property
+    def reach(self) -> float:
+        """Largest distance of a query from the estimate that it is asked around."""
+        return 0.0 if self.radius is None else self.radius.maximum
+
+    @property
+    def n_query_points(self) -> int:
+        """Points that one round asks at."""
+        has_one = self.rounds is not None and self.rounds.query is not None
+        return 1 if has_one else len(self.directions)
 
     def tangent_vec(self, message: Message, point: np.ndarray) -> np.ndarray | None:
         """Ambient tangent vector that a message stands for; anybody can compute it.
@@ -193,6 +218,8 @@ class Protocol:
             value = getattr(self, field.name)
             name = field.name.removesuffix("_spec")
             record[name] = value.to_spec() if hasattr(value, "to_spec") else value
+        if self.coordinates is None:
+            del record["coordinates"]
         return record
 
     def to_json(self) -> str:
@@ -225,8 +252,7 @@ class Protocol:
             check_limits(record)
             for name in ("reference", "basis", "initial_point", "directions", "preconditioner"):
                 record[name] = nested_tuple(number_array(record[name]))
-            record["radius"] = RadiusRule(**record["radius"])
-            for name, rule in (("gain", GainRule), ("rounds", RoundPlan)):
+            for name, rule in _OPTIONAL_RULES.items():
                 record[name] = record[name] and rule(**record[name])
             record["inference"] = InferenceRule(**record["inference"])
             for part in _PARTS:
@@ -284,7 +310,7 @@ def make_protocol(
     mechanism: Mechanism,
     working_region: WorkingRegion,
     *,
-    radius: RadiusRule,
+    radius: RadiusRule | None,
     gain: GainRule | None,
     inference: InferenceRule | None = None,
     retraction: str = "exponential",
@@ -296,6 +322,7 @@ def make_protocol(
     pairs_per_round: int = 1,
     n_participants: int | None = None,
     rounds: RoundPlan | None = None,
+    coordinates: str | None = None,
 ) -> Protocol:
     """Build a protocol from objects, and check that its parts fit together.
 
@@ -306,7 +333,8 @@ def make_protocol(
     mechanism : Mechanism
     working_region : GeodesicBall, LogBox or SpectralBand
         Region K_s.
-    radius : RadiusRule
+    radius : RadiusRule or None
+        None with `rounds` that name a query.
     gain : GainRule or None
         None with `rounds`.
     inference : InferenceRule, optional
@@ -323,6 +351,8 @@ def make_protocol(
     n_participants : int, optional
     rounds : RoundPlan, optional
         Default symmetric pairs.
+    coordinates : {"poincare_ball", "half_space"}, optional
+        See `Protocol`.
 
     Returns
     -------
@@ -337,8 +367,7 @@ def make_protocol(
     geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
     center = geometry.check_point(center, "center of the region")
     loss.check_space(geometry)
-    check_region(geometry, working_region, radius.maximum)
-    query_region = region_of_queries(geometry, working_region, radius.maximum)
+    query_region = all_queries(geometry, working_region, radius, rounds)
     bound = loss.score_bound(geometry, query_region)
     if mechanism.bound < bound * (1 - 1e-12):
         raise ProtocolError(
@@ -371,6 +400,7 @@ def make_protocol(
             None if n_participants is None else check_integer("n_participants", n_participants)
         ),
         rounds=rounds,
+        coordinates=coordinates,
     )
     check_protocol(protocol)
     return protocol

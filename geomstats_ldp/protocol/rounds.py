@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
-from geomstats_ldp.validation import check_choice, check_integer, check_real
+from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_choice, check_integer, check_real, finite_array
 
 #: Share of an even part that the first round gets.
 _FIRST_SHARE = 1 / 3
@@ -30,12 +32,15 @@ class RoundPlan(Rule):
         whoever runs the collection.
     minimum : int
         Fewest answers with which a round may be closed.
-    moment : None, "first" or "second"
+    moment : None, "first", "second", "quadratic" or "covariance"
         Moment of the data in which the scores are linear, if there is one; see
         ``geomstats_ldp.score_regression.moments``.
     bending_length : float
         Distance over which scores bend, in tangent length: rounds asked farther from the target
         count less.
+    query : nested tuple, shape [*point_shape], optional
+        The one point at which all rounds ask, where the mean score at a point determines the
+        target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
     """
 
     n_rounds: int
@@ -43,6 +48,7 @@ class RoundPlan(Rule):
     minimum: int = 1
     moment: str | None = None
     bending_length: float = math.inf
+    query: tuple | None = None
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
@@ -51,6 +57,9 @@ class RoundPlan(Rule):
         check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
         if self.sizes is not None:
             self._check_sizes()
+        if self.query is not None:
+            query = nested_tuple(finite_array("query", self.query, (...,)))
+            object.__setattr__(self, "query", query)
         self._settle()
 
     def _check_sizes(self):
@@ -64,6 +73,13 @@ class RoundPlan(Rule):
                 f"minimum must be at most the smallest of sizes={sizes}; got {self.minimum}"
             )
         object.__setattr__(self, "sizes", sizes)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Plain record, for JSON; without a query where there is none."""
+        record = super().to_spec()
+        if self.query is None:
+            del record["query"]
+        return record
 
     @property
     def n_participants(self) -> int | None:

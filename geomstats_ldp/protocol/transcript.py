@@ -93,6 +93,6 @@ def _specs(protocol):
     shape = shape if rounds is None else (protocol.dim,)
     yield ArraySpec("messages", (None, *shape), low=-LARGEST_ENTRY, high=LARGEST_ENTRY)
     if rounds is not None:
-        largest = max(rounds.n_rounds, len(protocol.directions))
+        largest = max(rounds.n_rounds, protocol.n_query_points)
         yield ArraySpec("addresses", (None, 2), "i8", low=0, high=largest)
         yield ArraySpec("closings", (None,), "i8", low=1)

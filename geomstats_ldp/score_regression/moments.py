@@ -5,6 +5,7 @@ gradient g and the Hessian K of the population loss at c: exactly so where score
 moment of the data, and to first order for all other losses.
 
 * No moment: :math:`g + K y` with y the coordinates of q, up to a remainder of second order.
+* "quadratic", a loss that is quadratic on a flat space: the same without a remainder.
 * First moment, scores :math:`-P_q m` on the sphere with :math:`P_q = I - q q^\top`: the moment is
   :math:`m = \kappa c - B_c g`, and the Hessian the scalar :math:`\kappa`.
 * Second moment, scores :math:`-P_q S q` on the sphere: modulo the identity, which no score sees,
@@ -20,8 +21,8 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 
-#: Moments in which scores can be linear; None for none.
-MOMENTS = (None, "first", "second")
+#: Moments in which scores can be linear; None for none. "covariance" is for `single_query` only.
+MOMENTS = (None, "first", "second", "quadratic", "covariance")
 
 
 def symmetric_basis(dim, is_isotropic):
@@ -108,7 +109,7 @@ def design_matrices(moment, geometry, points, center, coords, maps, frames, basi
 
     Parameters
     ----------
-    moment : None, "first" or "second"
+    moment : None, "first", "second" or "quadratic"
     geometry : Geometry
     points : array, shape [n, *point_shape]
     center : array, shape [*point_shape]
@@ -122,7 +123,7 @@ def design_matrices(moment, geometry, points, center, coords, maps, frames, basi
     design : array, shape [n, dim, dim + n_basis]
     """
     dim = geometry.dim
-    if moment is None:
+    if moment in (None, "quadratic"):
         gradients = np.broadcast_to(np.eye(dim), (len(points), dim, dim))
         return np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
     axes = geometry.lift(np.eye(dim), center)

@@ -55,7 +55,7 @@ def initial_round_state(protocol):
 
 
 def _no_rounds(protocol):
-    n_directions, dim, shape = len(protocol.directions), protocol.dim, protocol.geometry.shape
+    n_directions, dim, shape = protocol.n_query_points, protocol.dim, protocol.geometry.shape
     return RoundState(
         np.zeros((0, *shape)),
         np.zeros((0, n_directions), dtype=np.int64),
@@ -82,6 +82,8 @@ def query_points(protocol, state, known=None):
     `known` are those of the first rounds, where they have been computed before.
     """
     geometry, directions = protocol.geometry, np.array(protocol.directions)
+    if protocol.rounds.query is not None:
+        return np.stack([np.array([protocol.rounds.query])] * state.n_opened)
     points = np.empty((state.n_opened, len(directions), *geometry.shape))
     n_known = 0 if known is None else len(known)
     points[:n_known] = known if n_known else 0.0

@@ -52,7 +52,7 @@ def load_round_checkpoint(source):
         if protocol.rounds is None:
             raise ValueError("its protocol asks pairs, not rounds")
         engine = make_engine(file.read_text("engine", 20), protocol.geometry).name
-        n_directions, dim = len(protocol.directions), protocol.dim
+        n_directions, dim = protocol.n_query_points, protocol.dim
         rounds = protocol.rounds.n_rounds
         arrays = file.read_arrays(
             [

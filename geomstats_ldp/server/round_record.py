@@ -9,8 +9,11 @@ from geomstats_ldp.protocol import Transcript
 from geomstats_ldp.score_regression import (
     closed_round,
     fit_scores,
+    fit_single_query,
     initial_round_state,
     merge_states,
+    predict_round_scores,
+    predict_single_query_scores,
     query_points,
     with_messages,
 )
@@ -61,7 +64,7 @@ class RoundRecord(BaseServer):
     @property
     def n_directions(self):
         """Query points of one round."""
-        return len(self.protocol.directions)
+        return self.protocol.n_query_points
 
     @property
     def n_participants(self):
@@ -200,9 +203,25 @@ class RoundRecord(BaseServer):
         """Regression of all messages received, a `ScoreFit`, or None while they are too few."""
         state, fit = self._fit_of
         if state is not self.state:
-            fit = fit_scores(self.protocol, self.state, self._points, self.engine.twin)
+            fit = self._new_fit()
             self._fit_of = (self.state, fit)
         return fit
+
+    def _new_fit(self):
+        if self.protocol.rounds.query is not None:
+            return fit_single_query(self.protocol, self.state)
+        return fit_scores(self.protocol, self.state, self._points, self.engine.twin)
+
+    @alone
+    def predict_scores(self):
+        """Mean score predicted about the estimate, a `PredictedScore`; None as `fit`."""
+        fit = self.fit()
+        if fit is None:
+            return None
+        if self.protocol.rounds.query is not None:
+            return predict_single_query_scores(fit)
+        twin = self.engine.twin
+        return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
 
     def estimate(self):
         """Estimate from all messages received, shape [*point_shape]."""

@@ -156,7 +156,7 @@ def check_addressed(protocol, transcript):
     coords = finite_array("messages", transcript.messages, shape, InvalidMessageError)
     addresses = _integers("addresses", transcript.addresses, (len(coords), 2))
     closings = _integers("closings", transcript.closings, ("n",))
-    limits = np.array([protocol.rounds.n_rounds, len(protocol.directions)])
+    limits = np.array([protocol.rounds.n_rounds, protocol.n_query_points])
     if np.any(addresses < 0) or np.any(addresses >= limits):
         raise InvalidMessageError(
             f"addresses must name rounds and query points under {tuple(limits.tolist())}"

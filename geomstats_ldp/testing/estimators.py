@@ -65,7 +65,8 @@ class EstimatorCase(Case):
     @property
     def asks_in_rounds(self) -> bool:
         """Whether the estimator collects in rounds, and not in pairs."""
-        return self.estimator.n_rounds is not None
+        protocol = self._make()._make_protocol(self.rows.shape[1], len(self.rows))
+        return protocol.rounds is not None
 
     @cached_property
     def rows(self) -> np.ndarray:

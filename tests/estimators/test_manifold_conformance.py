@@ -1,6 +1,7 @@
 """Every estimator on data of its manifold, against the package's own conformance suite."""
 
 import numpy as np
+import pytest
 from geomstats.geometry.hyperbolic import Hyperbolic
 from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.spd_matrices import (
@@ -55,12 +56,21 @@ CASES = [
 ]
 
 
-IN_ROUNDS = [
-    EstimatorCase(clone(case.estimator).set_params(n_rounds=3), case.X, case.off_manifold)
-    for case in CASES
-]
+def changed(case, **parameters):
+    """The case with other parameters of its estimator."""
+    estimator = clone(case.estimator).set_params(**parameters)
+    return EstimatorCase(estimator, case.X, case.off_manifold)
 
 
-@parametrize_with_checks([*CASES, *IN_ROUNDS])
+INTERPRETED = [changed(case, tuning=Tuning(engine="geomstats")) for case in CASES]
+
+
+@parametrize_with_checks([*INTERPRETED, *(changed(case, n_rounds=3) for case in INTERPRETED)])
 def test_conformance(case, check):
+    check(case)
+
+
+@pytest.mark.slow  # compiles for each space and loss
+@parametrize_with_checks([*CASES, *(changed(case, n_rounds=3) for case in CASES)])
+def test_conformance_of_compiled_estimators(case, check):
     check(case)

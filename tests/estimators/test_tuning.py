@@ -85,7 +85,7 @@ def test_every_estimator_takes_a_working_region():
     assert protocol.working_region.radius == 0.4
     bounds = []
     for low in (0.05, 0.5):
-        band = spectral_band(2, low, 2.0)
-        model = PrivateSPDCovariance(norm_bound=2.0, tuning=Tuning(working_region=band)).start(2)
+        tuning = Tuning(working_region=spectral_band(2, low, 2.0), pairs_per_round=2)
+        model = PrivateSPDCovariance(norm_bound=2.0, tuning=tuning).start(2)
         bounds.append(model.protocol_.mechanism.bound)
     assert bounds[1] < bounds[0]

@@ -51,7 +51,7 @@ def numbers(mean, unit):
         "covariance": mean.covariance_ / unit**2,
         "hessian": mean.hessian_,
         "semi-axes": region.semi_axis_lengths / unit,
-        "radius": protocol.radius.maximum / unit,
+        "reach": protocol.reach / unit,
         "statistic": region.statistic(protocol.initial_point),
     }
     if gain is not None:

@@ -32,8 +32,12 @@ def test_the_score_bound_of_a_band_is_attained(n, expected):
 def test_a_covariance_is_sought_in_a_band():
     X = np.random.default_rng(0).normal(size=(400, 2))
     band = spectral_band(2, 0.2, 3.0, holds_queries=True)
-    model = PrivateSPDCovariance(
-        norm_bound=3.0, epsilon=8.0, tuning=Tuning(working_region=band), random_state=0
-    ).fit(X)
-    assert model.protocol_.mechanism.bound == pytest.approx(0.5 * math.hypot(1.0, 9.0 / 0.2 - 1.0))
-    assert band.contains(model.protocol_.geometry, model.estimate_)
+    everybody, pairs = Tuning(working_region=band), Tuning(working_region=band, pairs_per_round=2)
+    bounds = []
+    for tuning in (everybody, pairs):
+        model = PrivateSPDCovariance(
+            norm_bound=3.0, epsilon=8.0, tuning=tuning, random_state=0
+        ).fit(X)
+        assert band.contains(model.protocol_.geometry, model.estimate_)
+        bounds.append(model.protocol_.mechanism.bound)
+    assert bounds == pytest.approx([math.sqrt(0.5), 0.5 * math.hypot(1.0, 9.0 / 0.2 - 1.0)])

@@ -1,8 +1,10 @@
 """Every loss of the package, on every space it is meant for, against the conformance suite."""
 
 import math
+from functools import partial
 
 import numpy as np
+import pytest
 
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import space_from_spec
@@ -56,21 +58,38 @@ def data_ball(spec, center):
     return {"center": moved, "data_radius": 0.5}
 
 
+def radial_cases(places):
+    """The losses of the distance: the squared one, and two functions of it."""
+    return [
+        case(loss(**data_ball(*place)), *place)
+        for loss in (
+            FrechetLoss,
+            partial(PseudoHuberLoss, scale=0.4),
+            partial(TransformedFrechetLoss, transform="log"),
+        )
+        for place in places
+    ]
+
+
+#: Both signs of curvature and none, and more than one dimension.
+FEW = ["sphere2", "euclidean", "hyperboloid2", "affine2", "log2"]
 CASES = [
     *(case(VonMisesFisherLoss(kappa=2.5), *place) for place in SPHERES.values()),
     *(case(PCALoss(norm_bound=1.5), *place) for place in SPHERES.values()),
     *(case(SPDLikelihoodLoss(norm_bound=2.5), *place) for place in AFFINE.values()),
-    *(case(FrechetLoss(**data_ball(*place)), *place) for place in SPACES.values()),
-    *(case(PseudoHuberLoss(scale=0.4, **data_ball(*place)), *place) for place in SPACES.values()),
-    *(
-        case(TransformedFrechetLoss(transform="log", **data_ball(*place)), *place)
-        for place in SPACES.values()
-    ),
+    *radial_cases([SPACES[key] for key in FEW]),
 ]
+MORE = radial_cases([place for key, place in SPACES.items() if key not in FEW])
 
 
 @parametrize_with_checks(CASES)
 def test_conformance(case, check):
+    check(case)
+
+
+@pytest.mark.slow  # searches for the largest score, and compiles, for each space and loss
+@parametrize_with_checks(MORE)
+def test_conformance_in_more_dimensions(case, check):
     check(case)
 
 

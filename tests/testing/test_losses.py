@@ -114,11 +114,28 @@ def local_class():
 
 
 class ClaimsFirstMoment(Interpreted):
-    moment = "first"
+    def moment(self, geometry):
+        return "first"
 
 
 class ClaimsThirdMoment(Interpreted):
-    moment = "third"
+    def moment(self, geometry):
+        return "third"
+
+
+class ClaimsToBeQuadratic(Interpreted):
+    def moment(self, geometry):
+        return "quadratic"
+
+
+class ClaimsOneQuery(Interpreted):
+    def single_query(self, geometry):
+        return geometry.reference
+
+
+class ClaimsOneQueryElsewhere(Interpreted):
+    def single_query(self, geometry):
+        return 2 * geometry.reference
 
 
 class WrongTwin(PCALoss):
@@ -149,6 +166,9 @@ BROKEN = {
     local_class(): "check_record: loss from its pickle: expected no error; got AttributeError",
     ClaimsFirstMoment: "scores that are linear in a first moment, moment: expected",
     ClaimsThirdMoment: "moment: expected one of",
+    ClaimsToBeQuadratic: "moment: expected None off flat spaces",
+    ClaimsOneQuery: "single_query: expected None unless moment",
+    ClaimsOneQueryElsewhere: "single_query: expected no error; got ProtocolError",
     WrongTwin: "compiled score against the interpreted one",
 }
 

@@ -88,8 +88,12 @@ function hyperbolicModes(dim) {
   ].map((mode) => ({ ...mode, labels: numbered(dim) }));
 }
 
+/** The organiser's names of n numbers, if there are so many. */
+const named = (names, n, otherwise) =>
+  Array.isArray(names) && names.length === n ? names.map(String) : otherwise;
+
 function matrixMode(n, names) {
-  const variables = names?.length === n ? names.map(String) : numbered(n, "Variable");
+  const variables = named(names, n, numbered(n, "Variable"));
   const labels = triangle(n).map(([i, j]) => `${variables[i]} with ${i === j ? "itself" : variables[j]}`);
   const toDatum = (numbers) => fromTriangle(numbers, n);
   return [{ name: "matrix", title: "Matrix", labels, toDatum, variables }];
@@ -110,9 +114,9 @@ export function inputModes(protocol, form) {
   if (record.loss.name === "von_mises_fisher") modes = directionModes(loss.shape[0]);
   else if (geometry.name === "Hyperboloid") modes = hyperbolicModes(geometry.dim);
   else if (loss.shape.length === 2) modes = matrixMode(loss.shape[0], form.labels);
-  const first = modes.find((mode) => mode.name === form.coordinates);
+  const first = modes.find((mode) => mode.name === (form.coordinates ?? record.coordinates));
   if (first) modes = [first, ...modes.filter((mode) => mode !== first)];
-  if (form.labels?.length === modes[0].labels.length) modes[0].labels = form.labels.map(String);
+  modes[0].labels = named(form.labels, modes[0].labels.length, modes[0].labels);
   return modes;
 }
 

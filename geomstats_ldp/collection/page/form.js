@@ -3,7 +3,7 @@
 import { byId, element, fill } from "./dom.js";
 import { DatumError } from "./errors.js";
 import { inputModes, meaning, readNumber, triangle } from "./fields.js";
-import { picture } from "./picture.js";
+import { legend, picture } from "./picture.js";
 import { figure, figures } from "./words.js";
 
 /** What a datum means, in words and in the coordinates in which it was typed. */
@@ -14,7 +14,7 @@ function said({ counted, isDirection, isMoved }, { fromDatum }) {
   return isMoved ? `This lies beyond the public bound. It is counted as ${shown}.` : "This is counted as it is.";
 }
 
-/** Form of a protocol; `onDatum(datum, words)` hears a datum that can be used. */
+/** Form of a protocol; `onDatum(datum, typed, words)` hears of a datum that can be used. */
 export class Form {
   #protocol;
 
@@ -31,7 +31,7 @@ export class Form {
     byId("form").addEventListener("submit", (event) => {
       event.preventDefault();
       const found = this.#read();
-      if (found) onDatum(found.datum, said(found, this.#mode));
+      if (found) onDatum(found.datum, this.#typed(), said(found, this.#mode));
     });
   }
 
@@ -41,6 +41,7 @@ export class Form {
     fill("fields");
     fill("meaning");
     fill("picture");
+    fill("legend");
   }
 
   #showModes() {
@@ -89,6 +90,11 @@ export class Form {
     return element("div", { class: "cell" }, element("label", { for: input.id }, label), input, error);
   }
 
+  /** Labels and texts of what was typed. */
+  #typed() {
+    return this.#inputs().map((input, i) => `${this.#mode.labels[i]}: ${input.value.trim()}`);
+  }
+
   #inputs() {
     return this.#mode.labels.map((_, i) => byId(`field-${i}`));
   }
@@ -114,6 +120,8 @@ export class Form {
     const drawing = found && picture(this.#protocol, found);
     byId("preview").classList.toggle("pictured", Boolean(drawing));
     fill("picture", drawing ?? []);
+    byId("legend").hidden = !(drawing && found.isMoved);
+    fill("legend", drawing ? legend(this.#protocol) : []);
     fill("meaning", found ? said(found, this.#mode) : "What your numbers mean is shown here.");
     byId("meaning").className = found ? "" : "small";
   }

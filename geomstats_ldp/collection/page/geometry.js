@@ -128,6 +128,15 @@ const REGIONS = {
 /** The region that holds every query: a test of points. */
 export function queryRegion(record, geometry) {
   const { working_region: spec, radius: rule } = record;
+  const single = record.rounds?.query ?? null;
+  if ((rule === null) === (single === null)) {
+    throw new ProtocolError("A protocol must have a query radius or rounds with one query, and not both.");
+  }
+  if (single !== null) {
+    const center = geometry.checkPoint(single, "The one query");
+    const slack = N_ROUNDINGS * geometry.rounding(center);
+    return { center, contains: (point) => geometry.space.distance(point, center) <= slack };
+  }
   if (!Object.hasOwn(REGIONS, spec.name)) throw new ProtocolError(`No region “${spec.name}” is known.`);
   if (!isPositive(rule.maximum)) throw new ProtocolError("The query radius must be positive.");
   const center = geometry.checkPoint(spec.center, "The centre of the region");

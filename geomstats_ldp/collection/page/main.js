@@ -13,7 +13,7 @@ const SECTIONS = ["before", "numbers", "review", "sending", "done", "refused"];
 const STEPS = ["before", "numbers", "review"];
 
 /** What this page knows; `datum` is set only between the form and the draw. */
-const state = { datum: null, body: null };
+const state = { datum: null };
 
 function show(name) {
   for (const section of SECTIONS) byId(section).hidden = section !== name;
@@ -30,7 +30,7 @@ function show(name) {
   byId(`${name}-title`).focus();
 }
 
-const term = (name, value) => [element("dt", {}, name), element("dd", {}, value)];
+const term = (name, ...value) => [element("dt", {}, name), element("dd", {}, ...value)];
 
 function refuse(text, { details = [], note = "" } = {}) {
   state.datum = null;
@@ -120,10 +120,10 @@ function nextSubmit(id, read) {
 
 // ---------------------------------------------------------------- review and send
 
-function review(question, datum, words) {
+function review(question, datum, typed, words) {
   state.datum = datum;
-  const inputs = [...document.querySelectorAll("#fields input")].map((input) => input.value.trim());
-  fill("stays", term("Your numbers", inputs.join("  ")), term("What they mean", words));
+  const lines = typed.map((line) => element("span", { class: "line" }, line));
+  fill("stays", term("Your numbers", lines), term("What they mean", words));
   fill(
     "leaves",
     term("A random number", "one of 18,446,744,073,709,551,616"),
@@ -197,7 +197,7 @@ async function takePart(store, service, link) {
   fill("status", "Asking for a question…");
   const { query } = await service.question();
   offer.protocol.checkQuery(query);
-  const form = new Form(offer.protocol, offer.form, (datum, words) => review(query, datum, words));
+  const form = new Form(offer.protocol, offer.form, (...found) => review(query, ...found));
   byId("back").addEventListener("click", () => show("numbers"));
   show("numbers");
   await clicked("send");
@@ -209,7 +209,7 @@ async function takePart(store, service, link) {
 
 async function main() {
   const link = readLink();
-  if (!link.token) {
+  if (!/^[\x21-\x7e]+$/.test(link.token ?? "")) {
     refuse("This page needs the link of your invitation. Please open it just as you received it.");
     return;
   }

@@ -3,6 +3,7 @@
 import { drawn } from "./dom.js";
 import { toBall } from "./fields.js";
 import { eigen } from "./matrices.js";
+import { dot } from "./vectors.js";
 
 const SIZE = 100;
 const N_POINTS = 72;
@@ -65,6 +66,34 @@ function compass({ counted }) {
   );
 }
 
+/** Sides of a view on the globe: to the right, up, and towards the eye. */
+const VIEW = (() => {
+  const [turn, tilt] = [Math.PI / 6, Math.PI / 7];
+  const [c, s, d, t] = [Math.cos(turn), Math.sin(turn), Math.cos(tilt), Math.sin(tilt)];
+  return [[-s, c, 0], [-c * t, -s * t, d], [c * d, s * d, t]];
+})();
+
+/** Globe with its equator and a meridian; a direction behind it is drawn hollow. */
+function globe({ counted }) {
+  const at = placer([0, 0], 1.1);
+  const seen = (point) => VIEW.map((side) => dot(side, point));
+  const line = (points) => {
+    const front = points.map(seen).map(([x, y, depth]) => [...at([x, y]), depth]);
+    return front.map(([x, y, depth], i) => `${depth < 0 || i === 0 ? "M" : "L"}${x.toFixed(2)} ${y.toFixed(2)}`).join("");
+  };
+  const closed = [...turns, 0];
+  const [x, y, depth] = seen(counted);
+  const [px, py] = at([x, y]);
+  return frame(
+    `The direction on the sphere, ${depth < 0 ? "on the far side" : "on the near side"}`,
+    drawn("path", { class: "edge", d: path(circle([0, 0], 1).map(at)) }),
+    drawn("path", { class: "grid", d: line(closed.map((t) => [Math.cos(t), Math.sin(t), 0])) }),
+    drawn("path", { class: "grid", d: line(closed.map((t) => [Math.cos(t), 0, Math.sin(t)])) }),
+    drawn("path", { class: "grid", d: line(closed.map((t) => [0, Math.cos(t), Math.sin(t)])) }),
+    drawn("circle", { class: depth < 0 ? "far" : "counted", cx: px, cy: py, r: 4.5 }),
+  );
+}
+
 /** Poincaré disc with the ball of data. */
 function disc({ loss, geometry }, { datum, counted, isMoved }) {
   const { space } = geometry;
@@ -106,7 +135,20 @@ export function picture(protocol, found) {
   const { loss, geometry } = protocol;
   if (geometry.name === "Hyperboloid") return geometry.dim === 2 ? disc(protocol, found) : null;
   if (loss.shape.length === 2) return loss.shape[0] === 2 ? ellipses(found) : null;
+  if (found.isDirection && loss.shape[0] === 3) return globe(found);
   if (loss.shape[0] !== 2) return null;
   if (found.isDirection) return compass(found);
   return plane(loss.center ?? [0, 0], loss.dataRadius ?? loss.normBound, found);
+}
+
+const sign = (...shapes) => drawn("svg", { viewBox: "0 0 12 12" }, ...shapes);
+
+/** What the signs of a picture mean, for a datum that was moved. */
+export function legend(protocol) {
+  if (protocol.loss.shape.length === 2 && protocol.geometry.name !== "Hyperboloid") {
+    const [typed, counted] = ["way", "shape"].map((kind) => drawn("line", { class: kind, x1: 0, y1: 6, x2: 12, y2: 6 }));
+    return [sign(typed), "typed", sign(counted), "counted"];
+  }
+  const typed = drawn("circle", { class: "typed", cx: 6, cy: 6, r: 4 });
+  return [sign(typed), "typed", sign(drawn("circle", { class: "counted", cx: 6, cy: 6, r: 5 })), "counted"];
 }

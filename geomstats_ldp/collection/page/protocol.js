@@ -15,6 +15,8 @@ const FIELDS = [
   ..."directions preconditioner radius gain inference hessian_bound pairs_per_round".split(" "),
   ..."n_participants rounds".split(" "),
 ];
+/** Models of hyperbolic space that a protocol may name for typing data; scores are on the hyperboloid. */
+const MODELS = ["poincare_ball", "half_space"];
 const QUERY_FIELDS = ["fingerprint", "round", "index", "side", "point"];
 const SIDES = ["plus", "minus", "base", "round"];
 
@@ -91,12 +93,16 @@ export class Protocol {
   /** @param {string} text As the service published it; the fingerprint is the digest of this text. */
   constructor(text) {
     const record = parseStrictly(text);
-    requireFields(record, FIELDS, "The protocol");
+    const isConverted = isObject(record) && Object.hasOwn(record, "coordinates");
+    requireFields(record, isConverted ? [...FIELDS, "coordinates"] : FIELDS, "The protocol");
     if (record.format !== FORMAT) throw new ProtocolError(`The protocol must have format ${FORMAT}.`);
-    for (const name of ["loss", "working_region", "radius", "inference"]) {
+    for (const name of ["loss", "working_region", "inference"]) {
       if (!isObject(record[name])) throw new ProtocolError(`The protocol has no ${name}.`);
     }
     checkLimits(record);
+    if (isConverted && (record.space.name !== "Hyperboloid" || !MODELS.includes(record.coordinates))) {
+      throw new ProtocolError("The protocol names coordinates that there are none of.");
+    }
     this.fingerprint = sha256(text);
     this.record = record;
     this.mechanism = mechanismFromSpec(record.mechanism);

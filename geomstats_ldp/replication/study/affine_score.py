@@ -62,6 +62,14 @@ class AffineScoreLoss(RadialLoss):
         known = mean_hessian(geometry, *self.largest_spread(geometry, region))
         return known and TargetHessian(_SLOPE * known.low, _SLOPE * known.high)
 
+    def moment(self, geometry):
+        """Quadratic on flat spaces."""
+        return "quadratic" if geometry.is_flat else None
+
+    def single_query(self, geometry):
+        """On flat spaces the centre of the data."""
+        return self.center if geometry.is_flat else None
+
     def twin(self):
         """Select the compiled score."""
         return AffineScoreTwin(_SLOPE)

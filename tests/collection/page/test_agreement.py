@@ -10,6 +10,7 @@ from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.spd_matrices import SPDAffineMetric, SPDLogEuclideanMetric, SPDMatrices
 
+from geomstats_ldp import PrivateSPDCovariance
 from geomstats_ldp.geometry import (
     Geometry,
     geodesic_ball,
@@ -17,6 +18,7 @@ from geomstats_ldp.geometry import (
     region_of_queries,
     spectral_band,
 )
+from geomstats_ldp.geometry.regions import slack_of
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 from geomstats_ldp.losses import (
     FrechetLoss,
@@ -183,6 +185,32 @@ def test_scores_are_those_of_python(name, javascript):
     expected = np.array([python_score(protocol, *pair) for pair in zip(queries, data)])
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-12 * protocol.mechanism.bound)
     assert np.ptp(expected) > 0.1 * protocol.mechanism.bound
+
+
+def test_a_single_query_is_the_only_one_answered(javascript):
+    protocol = PrivateSPDCovariance(2.5, 4.0).start(2).protocol_
+    point = np.array(protocol.rounds.query)
+    queries = [point, point * (1 + 1e-9), np.eye(2)]
+    answered = javascript(
+        """async ([text, queries]) => {
+            const { Protocol } = await import("/page/protocol.js");
+            const protocol = new Protocol(text);
+            return queries.map((point) => {
+                const { fingerprint } = protocol;
+                const query = { fingerprint, round: 0, index: 0, side: "round", point };
+                try {
+                    return protocol.checkQuery(query) !== null;
+                } catch {
+                    return false;
+                }
+            });
+        }""",
+        [protocol.to_json(), [query.tolist() for query in queries]],
+    )
+    contains = protocol.query_region.contains
+    slack = slack_of(protocol.geometry, protocol.query_region, 1e-6)
+    expected = [bool(contains(protocol.geometry, query, slack=slack)) for query in queries]
+    assert answered == expected == [True, False, False]
 
 
 # ---------------------------------------------------------------- candidates and weights

@@ -55,6 +55,9 @@ class Person:
         self.sends()
         self.waits_for("done")
 
+    def is_told(self, words):
+        self.page.locator("#status").filter(has_text=words).wait_for(timeout=15000)
+
     def text(self, selector="main"):
         return self.page.inner_text(selector)
 
@@ -188,7 +191,7 @@ def test_a_page_that_is_loaded_again_sends_the_same_report(context, stub, link):
     person.continues()
     person.sends()
     person.waits_for("sending")
-    person.page.wait_for_function("document.getElementById('status').textContent.includes('again')")
+    person.is_told("again")
     (record,) = person.page.evaluate("Object.values({...localStorage})")
     person.page.close()
     stub.refusals.clear()
@@ -206,9 +209,7 @@ def test_an_offline_moment_is_survived(context, stub, link):
     person.waits_for("review")
     context.set_offline(True)
     person.page.click("#send")
-    person.page.wait_for_function(
-        "document.getElementById('status').textContent.includes('no connection')"
-    )
+    person.is_told("no connection")
     assert stub.bodies == []
     context.set_offline(False)
     person.waits_for("done")
@@ -234,9 +235,7 @@ def test_between_rounds_the_page_waits(context, stub, link):
     person = Person(context, link)
     person.waits_for("before")
     person.page.click("#consent button")
-    person.page.wait_for_function(
-        "document.getElementById('status').textContent.includes('next round')"
-    )
+    person.is_told("next round")
     assert "in 2 s" in person.text("#status")
     person.waits_for("numbers")
 
@@ -292,6 +291,26 @@ def test_a_question_outside_of_the_region_is_not_answered(context, stub, link):
     person.waits_for("refused")
     assert "region of queries" in person.text("#refused")
     assert stub.bodies == []
+
+
+def test_without_a_memory_nothing_is_asked(chromium, stub, link):
+    context = chromium.new_context()
+    context.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")
+    person = Person(context, link)
+    person.waits_for("refused")
+    assert "remember" in person.text("#refused-text")
+    assert not any("/v1/" in r.url for r in person.requests)
+    context.close()
+
+
+@pytest.mark.parametrize(
+    "fragment", ["", "#fingerprint=00", "#token=", "#token=%0Aodd", "#token=ü"]
+)
+def test_without_an_invitation_nothing_is_asked(fragment, context, stub):
+    person = Person(context, f"{stub.url}/{fragment}")
+    person.waits_for("refused")
+    assert "invitation" in person.text("#refused-text")
+    assert not any("/v1/" in r.url for r in person.requests)
 
 
 def test_the_organisers_words_are_shown_as_text(context, stub, link):
