@@ -193,7 +193,7 @@ def test_an_open_plan_goes_on_by_whole_rounds(pca_protocol, pca_data, same_state
 def test_emulation_continues_where_messages_ended(pca_protocol, pca_data):
     protocol, data = pca_protocol(n_participants=41), pca_data(41)
     server = Server(protocol)
-    rows = np.random.default_rng(0).normal(size=(10, 3))
+    rows = emulated(Server(protocol, keep_messages=True), data, 3)[:10]
     server.replay(rows)
     query = server.queries()[0]
     server.receive(Message(query.fingerprint, query.round, query.index, np.zeros(3)))

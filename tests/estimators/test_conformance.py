@@ -16,6 +16,9 @@ from geomstats_ldp import (
     Tuning,
 )
 
+# The suite's rows are few, and pay no heed to the bounds of the estimators.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+
 INTERPRETED = Tuning(engine="geomstats")
 ESTIMATORS = [
     PrivatePCA(tuning=INTERPRETED),
