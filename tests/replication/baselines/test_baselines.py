@@ -377,6 +377,7 @@ def test_probe_radius_must_make_sense(pca_protocol, pca_data, radius, match):
         half_sample(pca_protocol(), probe_radius=radius).fit(pca_data(80))
 
 
+@pytest.mark.slow  # compiles
 def test_the_example_of_the_docs_runs(capsys):
     text = (Path(__file__).parents[3] / "docs" / "baselines.md").read_text(encoding="utf-8")
     exec(re.search(r"```python\n(.*?)```", text, re.S)[1], {})
