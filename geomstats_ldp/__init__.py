@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         Tuning,
     )
     from geomstats_ldp.geometry import register_space
-    from geomstats_ldp.inference import SmoothFunctional, WaldRegion
+    from geomstats_ldp.inference import (
+        ProfiledFunctional,
+        ScoreRegion,
+        SmoothFunctional,
+        WaldRegion,
+    )
     from geomstats_ldp.participant import Participant
     from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
     from geomstats_ldp.replicates import replicate
@@ -35,8 +40,10 @@ __all__ = [
     "PrivatePCA",
     "PrivateSPDCovariance",
     "PrivateVMFLocation",
+    "ProfiledFunctional",
     "Protocol",
     "Query",
+    "ScoreRegion",
     "Server",
     "SmoothFunctional",
     "Transcript",
@@ -50,8 +57,10 @@ __all__ = [
 _HOMES = {
     "Message": "protocol",
     "Participant": "participant",
+    "ProfiledFunctional": "inference",
     "Protocol": "protocol",
     "Query": "protocol",
+    "ScoreRegion": "inference",
     "Server": "server",
     "SmoothFunctional": "inference",
     "Transcript": "protocol",

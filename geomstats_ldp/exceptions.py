@@ -78,7 +78,7 @@ class DiscardWarning(LDPWarning):
 
 
 class FewParticipantsWarning(LDPWarning):
-    """There are too few participants for one full cycle of query directions."""
+    """There are too few participants for a confidence region."""
 
 
 class HessianFloorWarning(LDPWarning):
@@ -95,6 +95,14 @@ class RawDataWarning(LDPWarning):
 
 class SafeguardWarning(LDPWarning):
     """The step cap or the projection still acts late in the run."""
+
+
+class SmoothnessWarning(LDPWarning):
+    """A function of the parameter is not smooth over the uncertainty of the parameter."""
+
+
+class WeakCurvatureWarning(LDPWarning):
+    """The Hessian is known too badly in some direction for a Wald region to be relied on."""
 
 
 class WeakPrivacyWarning(LDPWarning):

@@ -169,6 +169,7 @@ class Participant:
         Parameters
         ----------
         datum : array-like
+            In the coordinates of the protocol: `dim` numbers where it names a Poincare model.
 
         Raises
         ------
@@ -181,14 +182,26 @@ class Participant:
 
     def _complaint(self, datum):
         """What is wrong with a datum, or None; raised elsewhere, so that no error is chained."""
-        shape = self._loss.data_shape(self.protocol.geometry)
+        shape, asked = self._loss.data_shape(self.protocol.geometry), self._data_shape()
         try:
-            checked = self._loss.check_data(self.protocol.geometry, datum)
+            with _silence():
+                checked = self._check_data(datum)
         except ValueError as error:  # the texts of losses leave the datum out
             return str(error)
         except Exception as error:
-            return f"datum must be an array of shape {shape}; it fails with {type(error).__name__}"
-        return None if checked.shape == shape else f"datum must have shape {shape}"
+            return f"datum must be an array of shape {asked}; it fails with {type(error).__name__}"
+        return None if checked.shape == shape else f"datum must have shape {asked}"
+
+    def _data_shape(self):
+        """Shape of a datum as the person gives it."""
+        if self.protocol.coordinates is None:
+            return self._loss.data_shape(self.protocol.geometry)
+        return tuple(self.protocol.user_coordinates.space.shape)
+
+    def _check_data(self, datum):
+        """Datum in the coordinates that the protocol computes in, or an error of any kind."""
+        internal = self.protocol.user_coordinates.to_internal(datum, "datum")
+        return self._loss.check_data(self.protocol.geometry, internal)
 
     def respond(self, query: Query, datum: ArrayLike) -> Message:
         """Release the randomised score of one datum at a public query.
@@ -197,7 +210,8 @@ class Participant:
         ----------
         query : Query
         datum : array-like
-            Raw datum; it is clipped to the public bounds of the loss here. One that is not finite,
+            Raw datum, as for `check`; it is clipped to the public bounds of the loss here. One that
+            is not finite,
             has the wrong shape, is off the manifold, or has no score at the query is answered as if
             its score were zero, at full privacy. `check` tells before.
 
@@ -253,8 +267,9 @@ class Participant:
         if score is not None:
             return score
         # The score of a public stand-in is thrown away: a refusal would be quicker by far.
-        shape = self._loss.data_shape(self.protocol.geometry)
-        self._score_or_none(point, point if point.shape == shape else np.ones(shape))
+        is_point = self._loss.data_shape(self.protocol.geometry) == point.shape
+        given = self.protocol.user_coordinates.from_internal(point)
+        self._score_or_none(point, given if is_point else np.ones(self._data_shape()))
         return np.zeros(self.protocol.geometry.dim)
 
     def _score_or_none(self, point, datum):
@@ -262,7 +277,7 @@ class Participant:
         vector, score = np.zeros(geometry.shape), np.zeros(geometry.dim)
         try:
             with _silence():
-                checked = self._loss.check_data(geometry, datum)
+                checked = self._check_data(datum)
                 if checked.shape == self._loss.data_shape(geometry):
                     clipped = clip_data(self._loss, geometry, checked[None])[0]
                     score_coords(self._loss, geometry, point, clipped, vector, score)

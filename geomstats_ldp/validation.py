@@ -22,6 +22,9 @@ from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
 
+#: Sizes of data, in their unit: bounds, radii, concentrations.
+SCALE_RANGE = (1e-40, 1e40)
+
 # ---------------------------------------------------------------- scalars
 
 
@@ -82,6 +85,15 @@ def check_real(name: str, value: Any, allowed: str, is_allowed: Callable[[float]
 def check_positive(name: str, value: Any) -> float:
     """Return a positive finite number as a float, or raise as `check_real`."""
     return check_real(name, value, "positive and finite", lambda number: 0 < number < math.inf)
+
+
+def check_scale(name: str, value: Any) -> float:
+    """Return a size in the unit of the data as a float, or raise as `check_real`.
+
+    Powers of sizes up to the sixth enter gains and radii, and are doubles in this range.
+    """
+    low, high = SCALE_RANGE
+    return check_real(name, value, "in [1e-40, 1e40]", lambda number: low <= number <= high)
 
 
 def check_non_negative(name: str, value: Any) -> float:

@@ -22,6 +22,7 @@ from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.inference.sandwich import steady_guard_strength
@@ -29,9 +30,9 @@ from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
-from geomstats_ldp.protocol.protocol import all_queries
+from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
-from geomstats_ldp.validation import check_integer
+from geomstats_ldp.validation import check_integer, check_scale
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -162,7 +163,12 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
             rounds=rounds,
+            coordinates=self._coordinates_name(width),
         )
+
+    def _coordinates_name(self, width):
+        """Name of the coordinates of the data, None for those of the protocol."""
+        return None
 
     def _make_rounds(self, n_participants, geometry, loss, length, tuning):
         """Plan of the rounds, None for pairs."""
@@ -186,13 +192,19 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         space, region = self._make_space(width), tuning.working_region
         if region is not None:
             region = region._replace(center=self._to_internal(np.asarray(region.center)))
+        name = "initial_point"
         if region is not None and self.initial_point is None:
-            center = region.center
+            name, center = "center of working_region", region.center
         else:
             center = self._make_center(space)
-        geometry = Geometry(space, center, retraction=tuning.retraction or self._retraction)
+        retraction = tuning.retraction or self._retraction
+        try:
+            geometry = Geometry(space, center, retraction=retraction)
+        except ProtocolError as error:  # there it is called by what it is for
+            raise type(error)(str(error).replace("reference", name)) from None
         if region is None:
-            region = geodesic_ball(geometry.reference, self.region_radius)
+            radius = check_scale("region_radius", self.region_radius)
+            region = geodesic_ball(geometry.reference, radius)
         check_region(geometry, region, 0.0)
         return geometry, region
 

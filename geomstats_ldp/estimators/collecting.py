@@ -59,9 +59,25 @@ class Collecting:
     def _make_protocol(self, width, n_participants):
         """Protocol for data of the given width and planned number of participants."""
 
+    def _known_shape(self):
+        """Shape of a datum if the parameters fix it, else None."""
+        return None
+
     def _known_width(self):
         """Width of the data if the parameters fix it, else None."""
-        return None
+        shape = self._known_shape()
+        return None if shape is None else shape[0]
+
+    def _check_known_shape(self, name, rows):
+        """Blame rows, not the parameters that stand for all of them, where the two differ."""
+        known = self._known_shape()
+        if known is not None and rows.shape[1:] != known:
+            source = "initial_point" if getattr(self, "space", None) is None else "space"
+            raise ProtocolError(
+                f"{name} must have shape {('n', *known)} to fit {source}; got {rows.shape}".replace(
+                    "'n'", "n"
+                )
+            )
 
     def _to_internal(self, X):
         """Data in the coordinates that the protocol computes in."""
@@ -86,7 +102,9 @@ class Collecting:
         self : object
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
+        self._check_known_shape("X", data)
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
+        notices.warn_if_few(server.protocol, len(data), stacklevel=3)
         run = emulate if server.protocol.rounds is None else emulate_in_rounds
         clipping = run(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -123,8 +141,10 @@ class Collecting:
         first = next(blocks, None)
         if first is None:
             raise ProtocolError(f"blocks must hold {planned} rows; got no block at all")
-        width = self._check_rows(first).shape[1]
-        server = self._new_server(self._make_protocol(width, planned))
+        rows = self._check_rows(first)
+        self._check_known_shape("blocks", rows)
+        server = self._new_server(self._make_protocol(rows.shape[1], planned))
+        notices.warn_if_few(server.protocol, planned, stacklevel=3)
         rows = self._counted(itertools.chain([first], blocks), planned)
         run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
         clipping = run(server, rows, self.random_state, self.verbose, self._to_internal)
@@ -147,7 +167,6 @@ class Collecting:
     def _adopt_fitted(self, server, clipping):
         self._adopt(server, planned_by_fit=True)
         self._clipping = clipping
-        notices.warn_if_few(self.server_, stacklevel=4)
         notices.warn_if_cut(self.server_, stacklevel=4)
         self._n_warned_of = self.n_participants_
         if clipping.n_clipped > 0:
@@ -164,7 +183,8 @@ class Collecting:
         Parameters
         ----------
         messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
-            Message objects answer the open `queries` and are checked strictly. A transcript must
+            Message objects answer the open `queries` and are checked strictly; none at all, of a
+            round in which everybody drops out, change nothing. A transcript must
             be of this very protocol. Row i of a plain array is taken for the message that answers
             the i-th query from here on, projected to the tangent space there. Data go into `fit`,
             which randomises them: here nothing protects them, and a warning is all there is.
@@ -187,7 +207,7 @@ class Collecting:
         RawDataWarning
             If the rows of an array cannot be messages.
         """
-        if isinstance(messages, (list, tuple)) and len(messages) == 0:
+        if isinstance(messages, (list, tuple, np.ndarray)) and np.shape(messages)[:1] == (0,):
             return self
         if isinstance(messages, Message) or _is_message_list(messages):
             self._require_started()
@@ -254,14 +274,20 @@ class Collecting:
         ProtocolError
             If the width is not known, or naming the parameter that does not fit.
         """
-        width = self._known_width() if n_features is None else n_features
-        if width is None:
-            width = getattr(self, "n_features_in_", None)
+        known = self._known_width()
+        if n_features is not None:
+            width = check_integer("n_features", n_features)
+            if known not in (None, width):
+                raise ProtocolError(
+                    f"n_features must be {known} to fit initial_point or space; got {width}"
+                )
+        else:
+            width = getattr(self, "n_features_in_", None) if known is None else known
         if width is None:
             raise ProtocolError(
                 "n_features is not known yet: pass it to start(), or set initial_point"
             )
-        self._adopt(self._new_server(self._make_protocol(int(width), self.n_participants)))
+        self._adopt(self._new_server(self._make_protocol(width, self.n_participants)))
         self._forget_names()
         return self
 
@@ -409,9 +435,11 @@ class Collecting:
         return make_server(protocol, engine, keep_messages=tuning.keep_transcript)
 
     def _mean_loss(self, rows):
-        """Mean loss at the estimate of rows that are clipped as participants clip them."""
+        """Mean loss of rows at the estimate, without bounds: these differ between candidates."""
         geometry, loss = self.protocol_.geometry, loss_of(self.protocol_)
-        rows = clip_data(loss, geometry, loss.check_data(geometry, rows))
+        rows = loss.check_data(geometry, rows)
+        if not loss.clips:
+            rows = clip_data(loss, geometry, rows)  # which only gives them the length of one
         return float(np.mean(loss.value(geometry, self.server_.estimate(), rows)))
 
     def _check_model(self, protocol):

@@ -21,7 +21,9 @@ n_participants : int, optional
 n_rounds : int, optional
     Number of rounds in which all participants are asked, 5 to 10 in a real collection: many answer
     the same few questions at a time, in any order. Default None asks symmetric pairs, one pair
-    after the other, in half as many rounds as there are participants.
+    after the other, in half as many rounds as there are participants. Where one question to
+    everybody tells the target (covariance matrices, means on flat spaces) one round is enough;
+    covariance matrices then take one by default.
 tuning : Tuning, optional
     Settings in place of the defaults, which need no tuning: the working region, the rules of the
     recursion and of the inference, the engine, and whether messages are kept.

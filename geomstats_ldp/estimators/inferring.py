@@ -10,18 +10,26 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators import notices
-from geomstats_ldp.exceptions import NotReadyError
+from geomstats_ldp.exceptions import NotReadyError, ProtocolError
 from geomstats_ldp.inference import (
+    ProfiledFunctional,
+    ScoreRegion,
     SmoothFunctional,
     WaldRegion,
+    chart_of_scores,
     estimate_round_sandwich,
     estimate_sandwich,
+    predict_pair_scores,
     smooth_functional,
 )
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
+from geomstats_ldp.validation import check_choice
+
+#: Kinds of confidence regions.
+KINDS = ("wald", "score")
 
 
 class Inferring:
@@ -31,34 +39,44 @@ class Inferring:
     server_: Any
     _clipping: Any
 
-    def confidence_region(self, level: float = 0.95) -> WaldRegion:
-        """Wald confidence region of the parameter.
+    def confidence_region(
+        self, level: float = 0.95, kind: str = "wald"
+    ) -> WaldRegion | ScoreRegion:
+        """Confidence region of the parameter.
 
         Parameters
         ----------
         level : float in (0, 1), default=0.95
+        kind : {"wald", "score"}, default="wald"
+            "wald" is the ellipsoid of the sandwich covariance about the estimate. "score" tests
+            the score at each point instead: it holds however badly the Hessian is known, and is
+            larger, or open in some directions, where that is so.
 
         Returns
         -------
-        region : WaldRegion
+        region : WaldRegion or ScoreRegion
 
         Raises
         ------
         NotReadyError
             If too few participants have answered for the regression.
+        ProtocolError
+            If there is no such kind.
 
         Warns
         -----
-        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
+        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return self._region(level)
+        return self._region(level, kind)
 
-    def test(self, point: ArrayLike) -> float:
-        """P-value of the Wald test that the parameter is `point`.
+    def test(self, point: ArrayLike, kind: str = "wald") -> float:
+        """P-value of the test that the parameter is `point`.
 
         Parameters
         ----------
         point : array-like, shape [*point_shape]
+        kind : {"wald", "score"}, default="wald"
+            See `confidence_region`.
 
         Returns
         -------
@@ -66,52 +84,81 @@ class Inferring:
 
         Warns
         -----
-        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
+        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return float(self._region().pvalue(point))
+        return float(self._region(kind=kind).pvalue(point))
 
-    def functional(self, h: Callable, jacobian: ArrayLike | None = None) -> SmoothFunctional:
-        """Estimate, covariance and intervals of a smooth function of the parameter.
+    def functional(
+        self,
+        h: Callable,
+        jacobian: ArrayLike | None = None,
+        kind: str = "wald",
+        *,
+        transform: Any = None,
+    ) -> SmoothFunctional | ProfiledFunctional:
+        """Estimate and intervals of a smooth function of the parameter.
 
         Parameters
         ----------
         h : callable
             Maps a point, shape [*point_shape], to a number or a vector of length r.
         jacobian : array-like, shape [r, dim], optional
-            Derivative of h along the frame at the estimate; default central differences.
+            Derivative of h along the frame at the estimate, for the delta method; default central
+            differences.
+        kind : {"wald", "score"}, default="wald"
+            "wald" takes the delta method, "score" the range of h in a score region.
+        transform : None, "log", "logit" or pair of callables
+            Of the delta method, whose intervals it keeps in the range of h: normal is what a
+            monotone function g of each component is, the logarithm of a positive number, the logit
+            of one between 0 and 1, or g of a pair (g, inverse of g). A score interval needs none.
 
         Returns
         -------
-        functional : SmoothFunctional
+        functional : SmoothFunctional or ProfiledFunctional
 
         Warns
         -----
-        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning
+        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
+        SmoothnessWarning
+            If h has a kink or a stationary point within the uncertainty of the parameter, or bends
+            strongly over it.
         """
-        covariance = self._region().covariance
-        return smooth_functional(
+        region = self._region(kind=kind)
+        if isinstance(region, ScoreRegion):
+            if transform is not None:
+                raise ProtocolError(
+                    "transform must be None for kind='score', whose interval holds values of h "
+                    f"only; got {transform!r}"
+                )
+            return ProfiledFunctional(h, region)
+        functional = smooth_functional(
             h,
             self.protocol_.geometry,
             self.server_.estimate(),
-            covariance,
+            region.covariance,
             coordinates=self._coordinates(),
             jacobian=jacobian,
+            transform=transform,
         )
+        notices.warn_if_bent(functional, stacklevel=3)
+        return functional
 
-    def _region(self, level=0.95):
-        """Wald region, with warnings for the caller of a public method."""
-        sandwich = self._sandwich()
-        region = WaldRegion(
-            self.protocol_.geometry,
-            self.server_.estimate(),
-            sandwich.covariance,
-            level,
-            self.protocol_.working_region,
-            coordinates=self._coordinates(),
-        )
+    def _region(self, level=0.95, kind="wald"):
+        """Region of a kind, with warnings for the caller of a public method."""
+        check_choice("kind", kind, KINDS)
+        sandwich, prediction = self._sandwich(), self._prediction()
+        place = self.protocol_.geometry, self.server_.estimate()
+        rest = level, self.protocol_.working_region, self._coordinates()
         if self._n_warned_of != self.server_.n_participants:  # fit() said so
             notices.warn_if_cut(self.server_, stacklevel=4)
-        notices.warn_about_region(sandwich, region, stacklevel=4)
+        if kind == "score":
+            place = chart_of_scores(self.protocol_), place[1]
+            region = ScoreRegion(*place, prediction, *rest)
+        else:
+            region = WaldRegion(*place, sandwich.covariance, *rest)
+            notices.warn_about_hessian(sandwich, stacklevel=4)
+            notices.warn_if_weak(sandwich, prediction, self.protocol_.inference, stacklevel=4)
+        notices.warn_about_region(region, stacklevel=4)
         return region
 
     def _warn_if_clipped(self, stacklevel):
@@ -134,6 +181,12 @@ class Inferring:
         if self.protocol_.rounds is not None:
             return estimate_round_sandwich(self.server_.fit(), self.protocol_)
         return estimate_sandwich(self.server_.state, self.protocol_)
+
+    def _prediction(self):
+        """Mean score predicted about the estimate."""
+        if self.protocol_.rounds is not None:
+            return self.server_.predict_scores()
+        return predict_pair_scores(self.server_.state, self.protocol_)
 
     @property
     def covariance_(self) -> np.ndarray:

@@ -14,7 +14,7 @@ from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry import UserCoordinates, origin_of
 from geomstats_ldp.losses import check_registered
 from geomstats_ldp.mechanisms.streams import Seed
-from geomstats_ldp.validation import finite_array
+from geomstats_ldp.validation import check_shape, finite_array, real_array
 
 
 class LocationEstimator(BasePrivateEstimator):
@@ -26,10 +26,14 @@ class LocationEstimator(BasePrivateEstimator):
         """The space whose coordinates the user speaks."""
         return self.space
 
-    def _known_width(self):
+    def _known_shape(self):
         if self.space is not None:
-            return self.space.shape[0]
-        return None if self.initial_point is None else np.shape(self.initial_point)[0]
+            return tuple(self.space.shape)
+        if self.initial_point is None:
+            return None
+        point = real_array("initial_point", self.initial_point)
+        check_shape("initial_point", point, ("n",))
+        return point.shape
 
     def _make_space(self, width):
         return self._coordinates(width).internal_space
@@ -37,11 +41,15 @@ class LocationEstimator(BasePrivateEstimator):
     def _make_center(self, space):
         if self.initial_point is None:
             return origin_of(space)
-        shape = tuple(self._user_space(space.dim).shape)
-        return self._to_internal(finite_array("initial_point", self.initial_point, shape))
+        coordinates = self._coordinates(space.dim)
+        point = finite_array("initial_point", self.initial_point, tuple(coordinates.space.shape))
+        return coordinates.to_internal(point, "initial_point")
 
     def _coordinates(self, width=None):
         return UserCoordinates(self._user_space(self.n_features_in_ if width is None else width))
+
+    def _coordinates_name(self, width):
+        return self._coordinates(width).name
 
     def _to_internal(self, X):
         return self._coordinates(X.shape[-1]).to_internal(X)
@@ -71,7 +79,9 @@ class LocationEstimator(BasePrivateEstimator):
         return np.broadcast_to(self.estimate_, (len(rows), *np.shape(self.estimate_))).copy()
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss of the clipped rows at the estimate.
+        """Minus the mean loss of the rows at the estimate.
+
+        Rows are not clipped, so that a search over bounds of the data compares one loss.
 
         Parameters
         ----------

@@ -19,10 +19,15 @@ from geomstats_ldp.exceptions import (
     HessianFloorWarning,
     SafeguardWarning,
     SeedWarning,
+    SmoothnessWarning,
     UninformativeRegionWarning,
+    WeakCurvatureWarning,
     WeakPrivacyWarning,
 )
+from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
+from geomstats_ldp.score_regression import fewest_participants
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD
+from geomstats_ldp.server.regression import fewest_pairs
 
 #: A safeguard that acts in this last part of a run has not become inactive.
 _LATE = 0.9
@@ -33,21 +38,23 @@ _LARGE_BIAS = 0.5
 #: A region that is smaller than this next to the working region lies at its edge if it reaches it.
 _SMALL_REGION = 0.5
 
+#: Distance from the tangent over one standard deviation, in standard errors.
+_LARGEST_BEND = 0.5
+
 #: A larger delta lets a mechanism release a noticeable share of the data as they are.
 _LARGEST_DELTA = 1e-3
 
 
-def warn_if_few(server, stacklevel):
-    """Too few participants for a confidence region."""
-    n_participants, cycle = server.n_participants, 2 * len(server.protocol.directions)
-    if server.protocol.rounds is not None:
-        is_few, reason = server.fit() is None, "are too few to tell a score from its noise"
+def warn_if_few(protocol, n_participants, stacklevel):
+    """Too few participants for a confidence region, which is known before they are emulated."""
+    if protocol.rounds is None:
+        fewest = 2 * fewest_pairs(len(protocol.directions), protocol.dim)
     else:
-        is_few = n_participants < cycle
-        reason = f"do not fill one cycle of {cycle} query directions"
-    if is_few:
+        fewest = fewest_participants(protocol)  # so few are given one round
+    if n_participants < fewest:
         warnings.warn(
-            f"{n_participants} participants {reason}; no confidence region can be given",
+            f"{n_participants} participants are too few for a confidence region, which takes "
+            f"{fewest}",
             FewParticipantsWarning,
             stacklevel=stacklevel,
         )
@@ -106,8 +113,8 @@ def _late_safeguard(server):
     return None
 
 
-def warn_about_region(sandwich, region, stacklevel):
-    """A bound of the Hessian acted, or the region reaches the edge of the working region."""
+def warn_about_hessian(sandwich, stacklevel):
+    """A bound of the Hessian acted."""
     if sandwich.hessian_floor_active:
         warnings.warn(
             "an eigenvalue of the estimated Hessian is under its floor "
@@ -116,6 +123,35 @@ def warn_about_region(sandwich, region, stacklevel):
             HessianFloorWarning,
             stacklevel=stacklevel,
         )
+
+
+def warn_if_weak(sandwich, prediction, rule, stacklevel):
+    """The Hessian is known too badly in its weakest direction for a Wald region."""
+    error, direction = weak_curvature(prediction, sandwich.hessian, rule)
+    if error > LARGEST_ERROR:
+        warnings.warn(
+            f"curvature is weak in the direction {np.round(direction, 2).tolist()} of the frame "
+            f"coordinates, where the Hessian has a relative error of {error:.0%}: the Wald region "
+            "may cover less often than its level. "
+            'kind="score" gives a region that holds all the same; more participants or a larger '
+            "epsilon would help",
+            WeakCurvatureWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_about_region(region, stacklevel):
+    """A region is open, or reaches the edge of the working region."""
+    if getattr(region, "is_open", False):
+        directions = np.round(region.open_directions, 2).tolist()
+        warnings.warn(
+            f"the score region is open in the directions {directions} of the frame coordinates, "
+            "about which the messages say too little, and is cut by the working region there; "
+            "more participants or a larger epsilon would help",
+            UninformativeRegionWarning,
+            stacklevel=stacklevel,
+        )
+        return
     if not region.is_informative:
         is_small = region.largest_radius < _SMALL_REGION * region.working_region.in_radius
         advice = (
@@ -128,6 +164,22 @@ def warn_about_region(sandwich, region, stacklevel):
         warnings.warn(
             f"the confidence region {advice}",
             UninformativeRegionWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_bent(functional, stacklevel):
+    """The delta method replaces h by its tangent, which is not close to it."""
+    is_bent = functional.bend > _LARGEST_BEND
+    if is_bent.any():
+        worst = int(np.argmax(functional.bend))
+        which = "h" if len(is_bent) == 1 else f"component {worst} of h"
+        warnings.warn(
+            f"{which} is {functional.bend[worst]:.2g} standard errors off its tangent one standard "
+            "deviation from the estimate: it has a kink or a stationary point there, or bends "
+            "strongly, and its interval is not to be trusted. A smooth h, more participants or a "
+            "larger epsilon would help",
+            SmoothnessWarning,
             stacklevel=stacklevel,
         )
 
@@ -145,7 +197,7 @@ def warn_if_discarded(server, stacklevel):
 
 def warn_if_delta_is_large(delta, stacklevel):
     """A probability of failure that is no privacy."""
-    if isinstance(delta, Real) and delta > _LARGEST_DELTA:
+    if isinstance(delta, Real) and not isinstance(delta, bool) and _LARGEST_DELTA < delta < 1:
         warnings.warn(
             f"delta={delta!r} allows a mechanism that releases this share of the data as they are; "
             f"it should be far below one over the number of people, and at most {_LARGEST_DELTA}",

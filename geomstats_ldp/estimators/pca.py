@@ -18,7 +18,7 @@ from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol.checks import check_preconditioner
-from geomstats_ldp.validation import finite_array
+from geomstats_ldp.validation import check_shape, finite_array, real_array
 
 
 @shared_docstring
@@ -100,8 +100,12 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
 
     # ---------------------------------------------------------------- protocol
 
-    def _known_width(self):
-        return None if self.initial_point is None else np.size(self.initial_point)
+    def _known_shape(self):
+        if self.initial_point is None:
+            return None
+        point = real_array("initial_point", self.initial_point)
+        check_shape("initial_point", point, ("n",))
+        return point.shape
 
     def _make_space(self, width):
         return sphere_of_width(width)
@@ -170,7 +174,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         return self.predict(X)[:, None]
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss, half the mean square of the clipped rows' projections.
+        """Minus the mean loss: half the mean square of the rows' projections.
+
+        Rows are not clipped, so that a search over `norm_bound` compares one loss.
 
         Parameters
         ----------

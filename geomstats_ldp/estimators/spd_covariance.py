@@ -18,7 +18,7 @@ from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Transcript
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale, check_shape, finite_array, real_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,8 +58,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         :math:`B^2 / \chi^2_{m, 0.99}`.
     region_radius : float, default=3.0
         Affine-invariant distance about `initial_point` within which the matrix is sought: the
-        root of the sum of squared logarithms of their relative eigenvalues. The score bound, and
-        with it the noise, grows like its exponential.
+        root of the sum of squared logarithms of their relative eigenvalues.
     {run}
 
     Attributes
@@ -72,9 +71,13 @@ class PrivateSPDCovariance(BasePrivateEstimator):
 
     Notes
     -----
-    The Hessian at the target is half the identity whatever the law of the data, if the target
-    lies in the working region. By default this is used as the prior, with a standard deviation of
-    0.1 an entry; whatever ``tuning.inference`` says of the Hessian replaces this prior.
+    Everybody is asked at one public point q, :math:`B^2 / \max(m, 2)` times the identity, in one
+    round unless `n_rounds` says otherwise. The score there is :math:`(q - y y^T) / 2`, so that q
+    less twice the mean message is an estimate without bias, and scores need a bound at q only. If
+    noise makes it indefinite, or moves it out of the working region, it is put back there, with a
+    warning. A `tuning` that is about pairs (`radius`, `gain`, `preconditioner`, `pairs_per_round`)
+    or names how the Hessian is estimated asks around estimates instead, which is biased and needs
+    a score bound that grows like the exponential of `region_radius`.
 
     Data are vectors, but messages are symmetric matrices, tangent vectors of the cone. Arrays of
     them, shape [n, n_features, n_features], are no rows like those of `fit`, which is what
@@ -129,17 +132,21 @@ class PrivateSPDCovariance(BasePrivateEstimator):
 
     # ---------------------------------------------------------------- protocol
 
-    def _known_width(self):
-        return None if self.initial_point is None else np.shape(self.initial_point)[-1]
+    def _known_shape(self):
+        if self.initial_point is None:
+            return None
+        point = real_array("initial_point", self.initial_point)
+        check_shape("initial_point", point, ("n", "n"))
+        return point.shape[:1]
 
     def _make_space(self, width):
         return space_from_spec({"name": "SPDAffineInvariant", "n": width})
 
     def _make_center(self, space):
         if self.initial_point is not None:
-            return np.array(self.initial_point, dtype=float)
+            return finite_array("initial_point", self.initial_point, space.shape)
         size = space.shape[0]
-        bound = check_positive("norm_bound", self.norm_bound)
+        bound = check_scale("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
     def _loss_names(self):
@@ -205,7 +212,9 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         return np.einsum("ni,ij,nj->n", rows, self.precision_, rows)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss: Gaussian log-likelihood of a clipped row, less m log(2 pi) / 2.
+        """Minus the mean loss: Gaussian log-likelihood of a row, plus m log(2 pi) / 2.
+
+        Rows are not clipped, so that a search over `norm_bound` compares one likelihood.
 
         Parameters
         ----------

@@ -15,7 +15,10 @@ from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
-from geomstats_ldp.validation import check_all, finite_array
+from geomstats_ldp.validation import check_all, check_choice, finite_array
+
+#: Names by which a protocol calls the models of hyperbolic space.
+_MODELS = {"poincare_ball": PoincareBall, "half_space": PoincareHalfSpace}
 
 
 def internal_space(space):
@@ -23,13 +26,15 @@ def internal_space(space):
     return Hyperboloid(dim=int(space.dim)) if _is_poincare(space) else space
 
 
-def to_internal(space, points):
+def to_internal(space, points, name="points"):
     """Convert points of `space` to points of `internal_space(space)`.
 
     Parameters
     ----------
     space : geomstats manifold
     points : array-like, shape [..., dim] for a Poincare model, else shape [..., *point_shape]
+    name : str
+        What to call them in an error.
 
     Returns
     -------
@@ -43,8 +48,11 @@ def to_internal(space, points):
     """
     if not _is_poincare(space):
         return points
-    points = _checked(space, points, int(space.dim))
-    return _from_ball(points) if type(space) is PoincareBall else _from_half_space(points)
+    name = f"{name} of {type(space).__name__}"
+    points = finite_array(name, points, (..., int(space.dim)))
+    if type(space) is PoincareBall:
+        return _from_ball(points, name)
+    return _from_half_space(points, name)
 
 
 def from_internal(space, points):
@@ -62,7 +70,8 @@ def from_internal(space, points):
     """
     if not _is_poincare(space):
         return points
-    points = _checked(space, points, int(space.dim) + 1)
+    name = f"points of {type(space).__name__}"
+    points = finite_array(name, points, (..., int(space.dim) + 1))
     return to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
 
 
@@ -72,26 +81,20 @@ def to_ball(points: np.ndarray) -> np.ndarray:
 
 
 def _is_poincare(space):
-    return type(space) in (PoincareBall, PoincareHalfSpace)
+    return type(space) in _MODELS.values()
 
 
-def _checked(space, points, size):
-    return finite_array(f"points of {type(space).__name__}", points, (..., size))
-
-
-def _from_ball(points):
+def _from_ball(points, name):
     # Near the boundary 1 - r^2 cancels: extended precision, where the platform has it, leaves
     # only the rounding of the given coordinates.
     margin = 1 - np.sum(points.astype(np.longdouble) ** 2, axis=-1, keepdims=True)
-    check_all("points of PoincareBall must lie inside the unit ball", margin[..., 0] > 0)
+    check_all(f"{name} must lie inside the unit ball", margin[..., 0] > 0)
     return on_sheet(2 * points / margin.astype(float))
 
 
-def _from_half_space(points):
+def _from_half_space(points, name):
     flat, height = points[..., :-1], points[..., -1:]
-    check_all(
-        "points of PoincareHalfSpace must have a positive last coordinate", height[..., 0] > 0
-    )
+    check_all(f"{name} must have a positive last coordinate", height[..., 0] > 0)
     last = (np.sum(flat**2, axis=-1, keepdims=True) + (height - 1) * (height + 1)) / (2 * height)
     return on_sheet(np.concatenate([flat / height, last], axis=-1))
 
@@ -120,13 +123,44 @@ class UserCoordinates:
         self.space = space
         self.internal_space = internal_space(space)
 
-    def to_internal(self, points: ArrayLike) -> np.ndarray:
+    @classmethod
+    def from_name(cls, name: str | None, internal_space: Any) -> UserCoordinates:
+        """Coordinates that a protocol names.
+
+        Parameters
+        ----------
+        name : {"poincare_ball", "half_space"} or None
+            None for those of `internal_space`.
+        internal_space : geomstats manifold
+
+        Returns
+        -------
+        coordinates : UserCoordinates
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such model of the space.
+        """
+        known = (None, *_MODELS) if type(internal_space) is Hyperboloid else (None,)
+        check_choice("coordinates", name, known)
+        return cls(internal_space if name is None else _MODELS[name](int(internal_space.dim)))
+
+    @property
+    def name(self) -> str | None:
+        """Name for a protocol, None where nothing is converted."""
+        names = {model: name for name, model in _MODELS.items()}
+        return names.get(type(self.space))
+
+    def to_internal(self, points: ArrayLike, name: str = "points") -> np.ndarray:
         """Convert points of `space` to points of `internal_space`.
 
         Parameters
         ----------
         points : array-like, shape [..., *point_shape]
             Of the Poincare models, shape [..., dim].
+        name : str
+            What to call them in an error.
 
         Returns
         -------
@@ -138,7 +172,7 @@ class UserCoordinates:
         ProtocolError
             With the place of the first point that is not one of a Poincare model.
         """
-        return to_internal(self.space, points)
+        return to_internal(self.space, points, name)
 
     def from_internal(self, points: ArrayLike) -> np.ndarray:
         """Convert points of `internal_space` back to points of `space`; see `to_internal`."""

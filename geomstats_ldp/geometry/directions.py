@@ -9,6 +9,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import real_array
 
 
 def sphere_of_width(width: int) -> Any:
@@ -52,7 +53,7 @@ def unit_vector(direction: ArrayLike | None, width: int, name: str = "initial_po
     ProtocolError
         If it is not a finite non-zero vector of the right length.
     """
-    vector = np.ones(width) if direction is None else np.array(direction, dtype=float)
+    vector = np.ones(width) if direction is None else np.array(real_array(name, direction))
     if vector.shape != (width,) or not np.isfinite(vector).all() or not vector.any():
         raise ProtocolError(
             f"{name} must be a finite non-zero vector of length {width}; got {direction!r}"

@@ -1,15 +1,29 @@
-"""Inference: from a state to a covariance, a confidence region and smooth functionals."""
+"""Inference: from a state to a covariance, confidence regions and functionals."""
 
 from geomstats_ldp.inference.functional import SmoothFunctional, smooth_functional
+from geomstats_ldp.inference.prediction import (
+    chart_of_scores,
+    predict_pair_scores,
+    weak_curvature,
+    weakest_direction,
+)
+from geomstats_ldp.inference.profile import ProfiledFunctional
 from geomstats_ldp.inference.rounds import estimate_round_sandwich
 from geomstats_ldp.inference.sandwich import SandwichEstimate, estimate_sandwich
+from geomstats_ldp.inference.score import ScoreRegion
 from geomstats_ldp.inference.wald import WaldRegion
 
 __all__ = [
+    "ProfiledFunctional",
     "SandwichEstimate",
+    "ScoreRegion",
     "SmoothFunctional",
     "WaldRegion",
+    "chart_of_scores",
     "estimate_round_sandwich",
     "estimate_sandwich",
+    "predict_pair_scores",
     "smooth_functional",
+    "weak_curvature",
+    "weakest_direction",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
-from geomstats_ldp.score_regression import ScoreFit
+from geomstats_ldp.score_regression import ScoreFit, fewest_participants
 from geomstats_ldp.score_regression.shrinkage import guard_of_error
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     """
     if fit is None:
         raise NotReadyError(
-            f"a region needs {protocol.dim + 1} answers more than query points were answered; "
-            "too few participants have answered"
+            f"a region takes {protocol.dim + 1} participants more than query points were answered, "
+            f"{fewest_participants(protocol)} if all are in one round; too few "
+            "participants have answered"
         )
     dim = protocol.dim
     free = dim * (dim + 1) / 2

@@ -24,7 +24,7 @@ from geomstats_ldp.score_regression.shrinkage import (
     spherical_part,
 )
 from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
-from geomstats_ldp.server.regression import window
+from geomstats_ldp.server.regression import fewest_pairs, window
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -112,8 +112,9 @@ def fit_regression(sums, directions, rule, n_participants):
     degrees = n_pairs - dim - 1 if rule.divisor == "regression" else n_pairs
     if n_pairs <= dim + 1:
         raise NotReadyError(
-            f"the regression window holds {n_pairs} pairs and needs at least {dim + 2}; "
-            f"{n_participants} participants have answered"
+            f"a region takes {2 * fewest_pairs(len(directions), dim)} participants at least; "
+            f"{n_participants} participants have answered, and the regression window holds "
+            f"{n_pairs} pairs"
         )
     gram = sums.squared_radius * (directions.T @ directions) / len(directions)
     ridge = rule.ridge * np.trace(gram) / dim / np.sqrt(n_participants)
@@ -246,6 +247,13 @@ def horizon_variance(sandwich, hessian, schedule, n_participants):
     return added - start * min(1.0, 0.5 / share)
 
 
+def known_covariance(regression, protocol, n_participants):
+    """Covariance of one released score, with eigenvalues above what is known of its noise."""
+    spread = np.linalg.eigvalsh(regression.score_covariance)
+    floor = covariance_floor(spread, protocol.inference, protocol.mechanism, n_participants)
+    return clip_eigenvalues(regression.score_covariance, floor)
+
+
 def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     """Sandwich covariance of the running average, from a state alone.
 
@@ -269,11 +277,7 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     regression = fit_regression(sums, directions, rule, n_participants)
     unclipped, kept = estimate_hessian(regression, rule)
     hessian, bounds = bounded_hessian(unclipped, rule, protocol.hessian_bound, n_participants)
-    spread = np.linalg.eigvalsh(regression.score_covariance)
-    score_covariance = clip_eigenvalues(
-        regression.score_covariance,
-        covariance_floor(spread, rule, protocol.mechanism, n_participants),
-    )
+    score_covariance = known_covariance(regression, protocol, n_participants)
     inverse = np.linalg.inv(hessian)
     covariance = inverse @ score_covariance @ inverse
     if rule.horizon:

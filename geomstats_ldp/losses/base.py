@@ -150,7 +150,7 @@ class Loss(ABC):
         geometry : Geometry
         point : array, shape [*point_shape]
         data : array, shape [..., *data_shape]
-            Clipped data.
+            Clipped data, or data as they are: `score` of an estimator compares bounds by these.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import score_coords, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale
 
 
 class PseudoHuberTwin(NamedTuple):
@@ -58,7 +58,7 @@ class PseudoHuberLoss(RadialLoss):
 
     def __init__(self, *, center: ArrayLike, data_radius: float, scale: float):
         super().__init__(center=center, data_radius=data_radius)
-        self.scale = check_positive("scale", scale)
+        self.scale = check_scale("scale", scale)
 
     def psi(self, t: np.ndarray) -> np.ndarray:
         """Return rho^2 {(1 + 2t / rho^2)^(1/2) - 1}, in a form that does not cancel near zero."""

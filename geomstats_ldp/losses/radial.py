@@ -15,7 +15,7 @@ from geomstats_ldp.geometry.geometry import CUT_MARGIN, Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian
 from geomstats_ldp.serialization import nested_tuple
-from geomstats_ldp.validation import check_positive, finite_array
+from geomstats_ldp.validation import check_scale, finite_array
 
 #: Relative distance off the manifold that is taken for rounding of the data.
 _ON_MANIFOLD = 1e-6
@@ -62,7 +62,7 @@ class RadialLoss(Loss):
     def __init__(self, *, center: ArrayLike, data_radius: float):
         self.center = np.array(finite_array("center", center, (...,)))
         self.center.setflags(write=False)
-        self.data_radius = check_positive("data_radius", data_radius)
+        self.data_radius = check_scale("data_radius", data_radius)
 
     @abstractmethod
     def psi(self, t: np.ndarray) -> np.ndarray:
@@ -103,9 +103,14 @@ class RadialLoss(Loss):
             )
         limit = _uniqueness_radius(geometry)
         if not self.data_radius < limit:
+            known = (
+                f"it is for a radius under {limit:.6g}"
+                if limit > 0
+                else "its curvature has no known upper bound, which register_space takes"
+            )
             warnings.warn(
                 f"the centre of data in a ball of data_radius={self.data_radius:.6g} need not be "
-                f"unique on {geometry.name}: it is for a radius under {limit:.6g}",
+                f"unique on {geometry.name}: {known}",
                 LDPWarning,
                 stacklevel=2,
             )
@@ -276,8 +281,8 @@ def hessian_comparison(geometry, distance):
         return np.ones(np.shape(distance))
     if not math.isfinite(lowest):
         raise ProtocolError(
-            f"hessian_bound must be given on {geometry.name}, whose curvature has no known "
-            "lower bound"
+            f"curvature of {geometry.name} must have a known lower bound: state it to "
+            "register_space(..., curvature=(lower, upper)), or hessian_bound to make_protocol"
         )
     scaled = math.sqrt(-lowest) * np.asarray(distance, dtype=float)
     return np.where(scaled > 0, scaled / np.tanh(np.where(scaled > 0, scaled, 1.0)), 1.0)

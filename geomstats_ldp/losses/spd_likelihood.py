@@ -14,7 +14,7 @@ from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -77,7 +77,7 @@ class SPDLikelihoodLoss(Loss):
     name = "spd_likelihood"
 
     def __init__(self, *, norm_bound: float):
-        self.norm_bound = check_positive("norm_bound", norm_bound)
+        self.norm_bound = check_scale("norm_bound", norm_bound)
 
     def check_space(self, geometry: Geometry) -> None:
         """SPD matrices with the affine-invariant metric."""

@@ -13,7 +13,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_scale
 
 
 class VonMisesFisherTwin(NamedTuple):
@@ -45,7 +45,7 @@ class VonMisesFisherLoss(Loss):
     clips = False
 
     def __init__(self, *, kappa: float):
-        self.kappa = check_positive("kappa", kappa)
+        self.kappa = check_scale("kappa", kappa)
 
     def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeVar
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms.base import Mechanism, release_into
 from geomstats_ldp.mechanisms.candidates import sphere_points
 from geomstats_ldp.mechanisms.checks import check_delta, check_epsilon
@@ -135,12 +136,12 @@ def mechanism_from_spec(spec: dict[str, Any]) -> Mechanism:
     ------
     TypeError
         If it is no dictionary.
-    ValueError
-        If a key is missing; ProtocolError if no mechanism of that name is registered.
+    ProtocolError
+        If a key is missing, or no mechanism of that name is registered.
     """
     if not isinstance(spec, dict):
         raise TypeError(f"spec must be a dictionary; got {type(spec).__name__}")
     required = {"name", "epsilon", "delta", "dim", "bound"}
     if not required <= spec.keys():
-        raise ValueError(f"spec must have the keys {sorted(required)}; got {sorted(spec)}")
+        raise ProtocolError(f"spec must have the keys {sorted(required)}; got {sorted(spec)}")
     return make_mechanism(**spec)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms.checks import (
     BOUND_RANGE,
     EPSILON_RANGE,
@@ -322,7 +323,7 @@ class Mechanism(OnDevice, ABC):
 
     def _check_finite_epsilon(self):
         if math.isinf(self.epsilon):
-            raise ValueError(
+            raise ProtocolError(
                 "epsilon must be in [1e-3, 700]; got inf, for which the non-private Identity is"
                 " the mechanism (make_mechanism chooses it)"
             )
@@ -357,7 +358,7 @@ class Mechanism(OnDevice, ABC):
     def _check_realisable(self):
         largest = self.largest_epsilon(self.dim)
         if self.epsilon > largest:
-            raise ValueError(
+            raise ProtocolError(
                 f"epsilon must be at most {math.floor(100.0 * largest) / 100.0} for {self.name!r} "
                 f"in dimension {self.dim}: past it doubles realise another; got {self.epsilon!r}. "
                 "epsilon=inf adds no noise"
@@ -365,7 +366,7 @@ class Mechanism(OnDevice, ABC):
 
     def _check_pure(self):
         if self.delta != 0.0:
-            raise ValueError(
+            raise ProtocolError(
                 f"delta must be 0 for {self.name!r}, which is purely epsilon-private;"
                 f" got {self.delta!r}"
             )

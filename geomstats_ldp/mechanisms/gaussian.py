@@ -24,6 +24,7 @@ from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms import grid_noise
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
@@ -234,7 +235,7 @@ class Gaussian(Mechanism):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         self._check_finite_epsilon()
         if self.delta == 0.0:
-            raise ValueError("delta must be in (0, 1) for 'gaussian'; got 0.0")
+            raise ProtocolError("delta must be in (0, 1) for 'gaussian'; got 0.0")
         check_choice("calibration", calibration, _CALIBRATIONS)
         scale = _CALIBRATIONS[calibration](self.epsilon, self.delta)
         sigma = 2.0 * self.bound * scale

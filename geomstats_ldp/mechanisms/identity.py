@@ -9,6 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms.base import Mechanism, release_into, unit_ball_point
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.twins import compile_for_twin
@@ -60,7 +61,7 @@ class Identity(Mechanism):
     def __init__(self, *, epsilon: float = math.inf, delta: float = 0.0, dim: int, bound: float):
         super().__init__(epsilon=epsilon, delta=delta, dim=dim, bound=bound)
         if not math.isinf(self.epsilon):
-            raise ValueError(
+            raise ProtocolError(
                 f"epsilon must be inf for 'identity', which is not private; got {self.epsilon!r}"
             )
         self._set(

@@ -26,7 +26,7 @@ from geomstats_ldp.plotting.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from geomstats_ldp.inference import WaldRegion
+    from geomstats_ldp.inference.region import TangentRegion
 
 _N_VERTICES = 201
 
@@ -41,7 +41,7 @@ _ENDS = (0.96, 1.04)
 
 
 def plot_on_circle(
-    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+    region: TangentRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
 ) -> Axes:
     """Draw a region on the unit circle as a thick arc about the estimate.
 
@@ -50,7 +50,7 @@ def plot_on_circle(
 
     Parameters
     ----------
-    region : WaldRegion
+    region : WaldRegion or ScoreRegion
         On ``Hypersphere(1)``.
     ax : Axes, optional
     points : array-like, shape [..., 2], optional
@@ -77,7 +77,7 @@ def plot_on_circle(
         _draw_circle(ax)
     style = curve_style(kwargs, linewidth=7, solid_capstyle="butt", alpha=FILL)
     ax.plot(*arc.T, **style)
-    for end in arc[[0, -1]] if region.angular_radii[0] < np.pi else ():
+    for end in arc[[0, -1]] if region.largest_radius < np.pi else ():
         ax.plot(*np.outer(end, _ENDS), color=style["color"], linewidth=1.2, zorder=5)
     _draw_rug(ax, points)
     ax.plot(*region.center, **CENTER)
@@ -87,8 +87,11 @@ def plot_on_circle(
 
 def _arc(region):
     x, y = region.center
-    half = region.angular_radii[0]
-    angles = np.arctan2(y, x) + np.linspace(-half, half, _N_VERTICES)
+    ends = region.outline(np.array([[-1.0], [1.0]]))[:, 0]
+    # The coordinate of the frame runs one way round or the other.
+    turn = np.linalg.det([region.center, region.geometry.lift(np.ones(1), region.center)])
+    low, high = np.sign(turn * ends) * region.geometry.retracted_distance(np.abs(ends))
+    angles = np.arctan2(y, x) + np.linspace(low, high, _N_VERTICES)
     return np.stack([np.cos(angles), np.sin(angles)], axis=-1)
 
 

@@ -15,7 +15,6 @@ from geomstats_ldp.plotting.drawing import (
     check_space,
     circle,
     curve_style,
-    ellipsoid,
     guide,
     ink,
     internal_points,
@@ -27,7 +26,7 @@ from geomstats_ldp.plotting.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from geomstats_ldp.inference import WaldRegion
+    from geomstats_ldp.inference.region import TangentRegion
 
 _N_VERTICES = 201
 
@@ -43,7 +42,7 @@ _N_ELLIPSES = 4
 
 
 def plot_on_spd_cone(
-    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+    region: TangentRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
 ) -> Axes:
     """Draw a region of symmetric positive definite 2 x 2 matrices X in their cone.
 
@@ -53,7 +52,7 @@ def plot_on_spd_cone(
 
     Parameters
     ----------
-    region : WaldRegion
+    region : WaldRegion or ScoreRegion
         On ``SPDMatrices(2)``, with either metric.
     ax : Axes3D, optional
     points : array-like, shape [..., 2, 2], optional
@@ -95,7 +94,7 @@ def _entries(matrices: np.ndarray) -> np.ndarray:
 
 def _image(region, directions):
     """Entries of boundary points in the given directions, shape [..., 3]."""
-    return _entries(region.points_at(ellipsoid(region, directions)))
+    return _entries(region.points_at(region.outline(directions)))
 
 
 def _unit_sphere():

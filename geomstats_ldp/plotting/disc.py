@@ -16,7 +16,6 @@ from geomstats_ldp.plotting.drawing import (
     check_space,
     circle,
     curve_style,
-    ellipsoid,
     guide,
     ink,
     internal_points,
@@ -28,7 +27,7 @@ from geomstats_ldp.plotting.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from geomstats_ldp.inference import WaldRegion
+    from geomstats_ldp.inference.region import TangentRegion
 
 _N_VERTICES = 401
 
@@ -49,7 +48,7 @@ _N_GEODESICS = 4
 
 
 def plot_on_poincare_disc(
-    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+    region: TangentRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
 ) -> Axes:
     """Draw a region of the hyperbolic plane in the Poincaré disc.
 
@@ -58,7 +57,7 @@ def plot_on_poincare_disc(
 
     Parameters
     ----------
-    region : WaldRegion
+    region : WaldRegion or ScoreRegion
         On ``Hyperbolic(2)``, in any of its coordinates.
     ax : Axes, optional
     points : array-like, shape [..., *point_shape], optional
@@ -82,7 +81,7 @@ def plot_on_poincare_disc(
     check_space(region, "Hyperbolic(2)", "plot_on_poincare_disc")
     points = to_ball(internal_points(region, points))
     region = region.internal
-    curve = to_ball(region.points_at(ellipsoid(region, circle(_N_VERTICES))))
+    curve = to_ball(region.points_at(region.outline(circle(_N_VERTICES))))
     ax = open_axes(ax, "plot_on_poincare_disc", size=SQUARE)
     if is_bare(ax):
         _draw_disc(ax)

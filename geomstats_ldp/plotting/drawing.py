@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from geomstats_ldp.exceptions import PlotError
 
 if TYPE_CHECKING:
-    from geomstats_ldp.inference import WaldRegion
+    from geomstats_ldp.inference.region import TangentRegion
 
 #: Looks, in grey: lines that help the eye, the estimate, data.
 GUIDE: dict[str, Any] = {"color": "0.8", "linewidth": 0.7, "zorder": 1}
@@ -65,20 +65,12 @@ def check_space(region, space, function):
         raise PlotError(f"{function} draws regions on {space}; got one on {space_of(region)}")
 
 
-def internal_points(region: WaldRegion, points: ArrayLike | None) -> np.ndarray:
+def internal_points(region: TangentRegion, points: ArrayLike | None) -> np.ndarray:
     """Points of the user as a list in the coordinates of the package, shape [n, *point_shape]."""
     shape = region.geometry.shape
     if points is None:
         return np.empty((0, *shape))
     return region.to_internal(points).reshape(-1, *shape)
-
-
-def ellipsoid(region, directions):
-    """Frame coordinates of the boundary ellipsoid in given unit directions, shape [..., dim].
-
-    The directions are given along the semi-axes, longest first.
-    """
-    return directions @ (region.semi_axis_lengths[:, None] * region.semi_axes)
 
 
 def circle(n_points):
@@ -132,4 +124,4 @@ def guide(ax, *curve, **kwargs):
 
 def name_level(ax, region, **place):
     """Put the level of a region into the title."""
-    ax.set_title(f"{100 * region.level:g}% Wald region", **place)
+    ax.set_title(f"{100 * region.level:g}% {region.kind} region", **place)

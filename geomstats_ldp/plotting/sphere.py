@@ -15,7 +15,6 @@ from geomstats_ldp.plotting.drawing import (
     check_space,
     circle,
     curve_style,
-    ellipsoid,
     guide,
     ink,
     internal_points,
@@ -27,7 +26,7 @@ from geomstats_ldp.plotting.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from geomstats_ldp.inference import WaldRegion
+    from geomstats_ldp.inference.region import TangentRegion
 
 _N_VERTICES = 401
 
@@ -42,7 +41,7 @@ _BEHIND = {"color": "0.75"}
 
 
 def plot_on_sphere(
-    region: WaldRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
+    region: TangentRegion, ax: Axes | None = None, points: ArrayLike | None = None, **kwargs: Any
 ) -> Axes:
     """Draw a region on the unit sphere, its centre towards the viewer.
 
@@ -51,7 +50,7 @@ def plot_on_sphere(
 
     Parameters
     ----------
-    region : WaldRegion
+    region : WaldRegion or ScoreRegion
         On ``Hypersphere(2)``.
     ax : Axes3D, optional
     points : array-like, shape [..., 3], optional
@@ -85,7 +84,7 @@ def plot_on_sphere(
 
 def _boundary(region):
     """Boundary curve, closed; NaN where a geodesic from the centre would go past its antipode."""
-    coords = ellipsoid(region, circle(_N_VERTICES))
+    coords = region.outline(circle(_N_VERTICES))
     distances = region.geometry.retracted_distance(np.linalg.norm(coords, axis=1))
     is_past = distances >= region.geometry.injectivity_radius
     return np.where(is_past[:, None], np.nan, region.points_at(coords))
@@ -165,7 +164,7 @@ def _draw_region(ax, region, curve, style):
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
     # The boundary of a larger region encloses, for the eye, something else than its inside.
-    if region.angular_radii[0] < np.pi / 2:
+    if region.largest_radius < np.pi / 2:
         ax.add_collection3d(
             Poly3DCollection([curve], fc=style["color"], ec="none", alpha=FILL, zorder=4)
         )

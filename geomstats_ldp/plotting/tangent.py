@@ -5,25 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from geomstats_ldp.plotting.drawing import CENTER, circle, curve_style, name_level, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from geomstats_ldp.inference import WaldRegion
+    from geomstats_ldp.inference.region import TangentRegion
 
 _N_VERTICES = 201
 
+#: Boundary points of an open region that is shown by its hull.
+_N_RAYS = 2000
 
-def plot_tangent_ellipse(region: WaldRegion, ax: Axes | None = None, **kwargs: Any) -> Axes:
+
+def plot_tangent_ellipse(region: TangentRegion, ax: Axes | None = None, **kwargs: Any) -> Axes:
     """Draw a region in the first two coordinates of the tangent frame at its centre.
 
-    In more than two dimensions it is the projection of the ellipsoid to these coordinates.
+    In more than two dimensions it is the projection of the region to these coordinates.
 
     Parameters
     ----------
-    region : WaldRegion
+    region : WaldRegion or ScoreRegion
     ax : Axes, optional
     **kwargs
         Passed to ``ax.plot``.
@@ -39,15 +43,28 @@ def plot_tangent_ellipse(region: WaldRegion, ax: Axes | None = None, **kwargs: A
     """
     ax = open_axes(ax, "plot_tangent_ellipse")
     if region.dim == 1:
-        half = region.semi_axis_lengths[0]
-        ax.plot([-half, half], [0, 0], **curve_style(kwargs, marker="|"))
+        ends = region.outline(np.array([[-1.0], [1.0]]))[:, 0]
+        ax.plot(ends, [0, 0], **curve_style(kwargs, marker="|"))
     else:
-        values, vectors = np.linalg.eigh(region.covariance[:2, :2])
-        curve = vectors @ (np.sqrt(values * region.threshold)[:, None] * circle(_N_VERTICES).T)
-        ax.plot(*curve, **curve_style(kwargs))
+        ax.plot(*_shadow(region).T, **curve_style(kwargs))
         ax.set_aspect("equal")
         ax.set_ylabel("second frame coordinate (tangent length)")
     ax.plot(0, 0, **CENTER)
     ax.set_xlabel("first frame coordinate (tangent length)")
     name_level(ax, region)
     return ax
+
+
+def _shadow(region):
+    """Outline of the projection to the first two coordinates, closed, shape [n, 2]."""
+    if region.dim == 2:
+        return region.outline(circle(_N_VERTICES))
+    if np.isfinite(region.semi_axis_lengths).all():
+        # Rows of the root are what the unit ball is mapped by; its shadow is an ellipse.
+        root = (region.semi_axis_lengths[:, None] * region.semi_axes).T[:2]
+        vectors, sizes, _ = np.linalg.svd(root, full_matrices=False)
+        return region.midpoint[:2] + circle(_N_VERTICES) @ (vectors * sizes).T
+    # Cut by the working region it is no ellipsoid: the hull of points of its boundary.
+    points = region.boundary_coordinates(_N_RAYS)[:, :2]
+    hull = ConvexHull(points).vertices
+    return points[np.append(hull, hull[0])]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.coordinates import UserCoordinates
 from geomstats_ldp.geometry.regions import check_region, region_of_iterates, slack_of
 from geomstats_ldp.schedules import check_direction_cycle
 from geomstats_ldp.validation import check_integer, check_positive, finite_array
@@ -21,6 +22,7 @@ def check_protocol(protocol):
         Naming the part that does not fit.
     """
     geometry, region, dim = protocol.geometry, protocol.working_region, protocol.geometry.dim
+    UserCoordinates.from_name(protocol.coordinates, geometry.space)
     if protocol.mechanism.dim != dim:
         raise ProtocolError(
             f"mechanism must have the dimension of the space, {dim}; got {protocol.mechanism.dim}"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import GeodesicBall, Geometry, region_of_queries
-from geomstats_ldp.geometry.regions import WorkingRegion, check_region, region_from_spec
+from geomstats_ldp.geometry import Geometry, UserCoordinates
+from geomstats_ldp.geometry.regions import WorkingRegion, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
 from geomstats_ldp.protocol.checks import (
@@ -21,6 +21,7 @@ from geomstats_ldp.protocol.checks import (
 )
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.messages import Message
+from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
@@ -92,6 +93,9 @@ class Protocol:
         an ordinary update. None leaves the end open.
     rounds : RoundPlan or None
         Plan of a collection in rounds; None asks symmetric pairs, one after the other.
+    coordinates : {"poincare_ball", "half_space"} or None
+        Model of hyperbolic space in which participants give their data, with `dim` numbers; all
+        else is on the hyperboloid. None for data as they are. The record names it only then.
     """
 
     space_spec: dict
@@ -111,6 +115,7 @@ class Protocol:
     pairs_per_round: int = 1
     n_participants: int | None = None
     rounds: RoundPlan | None = None
+    coordinates: str | None = None
 
     def __post_init__(self):
         """Freeze the records."""
@@ -128,6 +133,11 @@ class Protocol:
         )
 
     @cached_property
+    def user_coordinates(self) -> UserCoordinates:
+        """The coordinates in which participants give their data."""
+        return UserCoordinates.from_name(self.coordinates, self.geometry.space)
+
+    @cached_property
     def mechanism(self) -> Mechanism:
         """The mechanism each participant applies."""
         return mechanism_from_spec(self.mechanism_spec)
@@ -140,7 +150,7 @@ class Protocol:
     @cached_property
     def schedule(self) -> Schedule:
         """Schedule of the recursion; a collection in rounds has none."""
-        if self.gain is None:
+        if self.gain is None or self.radius is None:
             raise ProtocolError("a protocol in rounds has no gain, and so no schedule")
         return Schedule(
             directions=np.array(self.directions),
@@ -208,6 +218,8 @@ class Protocol:
             value = getattr(self, field.name)
             name = field.name.removesuffix("_spec")
             record[name] = value.to_spec() if hasattr(value, "to_spec") else value
+        if self.coordinates is None:
+            del record["coordinates"]
         return record
 
     def to_json(self) -> str:
@@ -282,44 +294,6 @@ class Protocol:
         )
 
 
-def all_queries(
-    geometry: Geometry,
-    working_region: WorkingRegion,
-    radius: RadiusRule | None,
-    rounds: RoundPlan | None,
-) -> WorkingRegion:
-    """Region that holds every query of a plan, over which scores are bounded.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    working_region : GeodesicBall, LogBox or SpectralBand
-    radius : RadiusRule or None
-    rounds : RoundPlan or None
-
-    Returns
-    -------
-    region : GeodesicBall, LogBox or SpectralBand
-        The ball of radius zero if the plan names a query.
-
-    Raises
-    ------
-    ProtocolError
-        If there is neither a radius nor a query or both, or naming the one that does not suit the
-        space or the working region.
-    """
-    query = None if rounds is None else rounds.query
-    if (radius is None) == (query is None):
-        raise ProtocolError(
-            "a protocol must have a radius or rounds with a query, and not both; "
-            f"got radius={radius!r} and rounds={rounds!r}"
-        )
-    check_region(geometry, working_region, 0.0 if radius is None else radius.maximum)
-    if radius is None:
-        return GeodesicBall(geometry.check_point(query, "query"), 0.0)
-    return region_of_queries(geometry, working_region, radius.maximum)
-
-
 def check_is_protocol(protocol):
     """Return a `Protocol`, or raise ProtocolError."""
     if not isinstance(protocol, Protocol):
@@ -348,6 +322,7 @@ def make_protocol(
     pairs_per_round: int = 1,
     n_participants: int | None = None,
     rounds: RoundPlan | None = None,
+    coordinates: str | None = None,
 ) -> Protocol:
     """Build a protocol from objects, and check that its parts fit together.
 
@@ -376,6 +351,8 @@ def make_protocol(
     n_participants : int, optional
     rounds : RoundPlan, optional
         Default symmetric pairs.
+    coordinates : {"poincare_ball", "half_space"}, optional
+        See `Protocol`.
 
     Returns
     -------
@@ -423,6 +400,7 @@ def make_protocol(
             None if n_participants is None else check_integer("n_participants", n_participants)
         ),
         rounds=rounds,
+        coordinates=coordinates,
     )
     check_protocol(protocol)
     return protocol

@@ -16,6 +16,7 @@ from geomstats_ldp.validation import (
     check_positive,
     check_real,
     check_shape,
+    real_array,
 )
 
 HESSIANS = ("shrunk", "isotropic", "raw")
@@ -202,10 +203,7 @@ class InferenceRule(Rule):
     def _check_range(self):
         if self.hessian_range is None:
             return
-        try:
-            bounds = np.array(self.hessian_range, dtype=float)
-        except (TypeError, ValueError):
-            bounds = np.empty(0)
+        bounds = real_array("hessian_range", self.hessian_range)
         if bounds.shape != (2,) or not (0 <= bounds[0] <= bounds[1] and 0 < bounds[1] < math.inf):
             raise ProtocolError(
                 "hessian_range must be (low, high) with 0 <= low <= high, high positive and "
@@ -218,7 +216,7 @@ class InferenceRule(Rule):
             raise ProtocolError("prior_hessian and prior_sd must be given together")
         if self.prior_hessian is None:
             return
-        prior = np.array(self.prior_hessian, dtype=float)
+        prior = real_array("prior_hessian", self.prior_hessian)
         square = prior.ndim == 2 and prior.shape[0] == prior.shape[1]
         if not square or not np.isfinite(prior).all() or not np.allclose(prior, prior.T):
             raise ProtocolError(

@@ -1,6 +1,11 @@
 """Regression of scores on their query points: what a collection in rounds is estimated by."""
 
-from geomstats_ldp.score_regression.fit import ScoreFit, fit_scores
+from geomstats_ldp.score_regression.fit import ScoreFit, fewest_participants, fit_scores
+from geomstats_ldp.score_regression.prediction import (
+    PredictedScore,
+    predict_round_scores,
+    predict_single_query_scores,
+)
 from geomstats_ldp.score_regression.single_query import fit_single_query
 from geomstats_ldp.score_regression.state import (
     RoundState,
@@ -13,13 +18,17 @@ from geomstats_ldp.score_regression.state import (
 )
 
 __all__ = [
+    "PredictedScore",
     "RoundState",
     "ScoreFit",
     "closed_round",
+    "fewest_participants",
     "fit_scores",
     "fit_single_query",
     "initial_round_state",
     "merge_states",
+    "predict_round_scores",
+    "predict_single_query_scores",
     "query_points",
     "with_messages",
     "without_messages",

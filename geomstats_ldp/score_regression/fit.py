@@ -92,6 +92,12 @@ def degrees_of_freedom(state):
     return state.n_participants - int(np.count_nonzero(state.counts))
 
 
+def fewest_participants(protocol):
+    """Participants that a region takes if all are in one round, at each of its query points."""
+    n_points = len(protocol.directions) if protocol.rounds.query is None else 1
+    return n_points + protocol.dim + 1
+
+
 def fit_scores(protocol, state, points, twin=None):
     """Estimate from the sums of a collection in rounds.
 
@@ -113,17 +119,17 @@ def fit_scores(protocol, state, points, twin=None):
     """
     if degrees_of_freedom(state) <= protocol.dim:
         return None
-    answers = _Answers(state, points)
+    answers = Answers(state, points)
     center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
     for _ in range(_N_CHARTS):
         fit = _fit_in_chart(protocol, answers, center, weights, twin)
         center = fit.point
         if protocol.rounds.moment is None:
-            weights = _bending_weights(protocol, answers, state.centers, fit)
+            weights = bending_weights(protocol, answers, state.centers, fit)
     return fit
 
 
-class _Answers:
+class Answers:
     """Query points that were answered, and the moments of their messages."""
 
     def __init__(self, state, points):
@@ -137,7 +143,7 @@ class _Answers:
         self.n = int(self.counts.sum())
 
 
-def _bending_weights(protocol, answers, centers, fit):
+def bending_weights(protocol, answers, centers, fit):
     """Weights of query points, less for rounds whose linear term was taken too far away.
 
     A score that is linear only to first order is off by about b = D^2 / (2 l) at distance D, in

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from scipy.linalg import eigh
 
-from geomstats_ldp.score_regression.fit import ScoreFit, degrees_of_freedom, into_region
+from geomstats_ldp.score_regression.fit import ScoreFit, into_region
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues, covariance_floor
 
 
@@ -35,9 +35,9 @@ def fit_single_query(protocol, state):
         The score covariance is that at the estimate, where the Hessian is known. None while too few
         have answered, as for `fit_scores`.
     """
-    if degrees_of_freedom(state) <= protocol.dim:
-        return None
     dim, n = protocol.dim, state.n_participants
+    if n - 1 <= dim:  # rounds share the one mean that is taken off
+        return None
     mean = state.sums.sum(axis=(0, 1)) / n
     scatter = state.outer.sum(axis=(0, 1)) - n * np.outer(mean, mean)
     covariance = scatter / (n - 1)

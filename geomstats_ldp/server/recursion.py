@@ -143,9 +143,11 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
         dispatch.carry(geometry, messages[second], queries[second], base, vectors, minus)
         for i in range(dim):
             offset[i] = radius * schedule.directions[direction, i]
-            average[i] += weight * (plus[i] + minus[i])
+            total = plus[i] + minus[i]
+            average[i] += weight * total
             minus[i] = 0.5 * (plus[i] - minus[i])
-        add_pair(state.sums, dim, minus, offset, radius * radius)
+            plus[i] = 0.5 * total
+        add_pair(state.sums, dim, plus, minus, offset, radius * radius)
         state.counts[N_PAIRS] += 1
         if direction == n_directions - 1:
             close_cycle(state.sums, pair // n_directions)

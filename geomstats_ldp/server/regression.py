@@ -36,6 +36,8 @@ class RegressionSums(NamedTuple):
         Sum of D X^T.
     dd : array, shape [n_slots, dim, dim]
         Sum of D D^T.
+    u : array, shape [n_slots, dim]
+        Sum of the pair averages U, in frame coordinates at the iterate of each pair.
     """
 
     n_pairs: np.ndarray
@@ -43,6 +45,7 @@ class RegressionSums(NamedTuple):
     d: np.ndarray
     dx: np.ndarray
     dd: np.ndarray
+    u: np.ndarray
 
 
 class Window(NamedTuple):
@@ -62,6 +65,16 @@ def skipped_cycles(n_pairs, n_directions):
     return -(-burn_in // n_directions)
 
 
+def fewest_pairs(n_directions, dim):
+    """Pairs from which on the window leaves a residual: more than dim + 1 of whole cycles."""
+    cycles = 1
+    while True:
+        n_pairs = cycles * n_directions
+        if n_pairs - skipped_cycles(n_pairs, n_directions) * n_directions > dim + 1:
+            return n_pairs
+        cycles += 1
+
+
 def empty_sums(dim, n_directions):
     """Sums of no pairs at all."""
     n_slots = FIRST_EARLY + skipped_cycles(_WINDOW_HORIZON, n_directions)
@@ -71,15 +84,17 @@ def empty_sums(dim, n_directions):
         np.zeros((n_slots, dim)),
         np.zeros((n_slots, dim, dim)),
         np.zeros((n_slots, dim, dim)),
+        np.zeros((n_slots, dim)),
     )
 
 
 @register_jitable(forceinline=True)
-def add_pair(sums, dim, half_difference, offset, squared_radius):
+def add_pair(sums, dim, average, half_difference, offset, squared_radius):
     """Add one pair to the cycle in progress."""
     sums.n_pairs[CURRENT] += 1
     sums.squared_radius[CURRENT] += squared_radius
     for i in range(dim):
+        sums.u[CURRENT, i] += average[i]
         sums.d[CURRENT, i] += half_difference[i]
         for j in range(dim):
             sums.dx[CURRENT, i, j] += half_difference[i] * offset[j]
@@ -97,6 +112,7 @@ def close_cycle(sums, cycle):
         sums.n_pairs[slot] += sums.n_pairs[CURRENT]
         sums.squared_radius[slot] += sums.squared_radius[CURRENT]
         for i in range(dim):
+            sums.u[slot, i] += sums.u[CURRENT, i]
             sums.d[slot, i] += sums.d[CURRENT, i]
             for j in range(dim):
                 sums.dx[slot, i, j] += sums.dx[CURRENT, i, j]
@@ -104,6 +120,7 @@ def close_cycle(sums, cycle):
     sums.n_pairs[CURRENT] = 0
     sums.squared_radius[CURRENT] = 0.0
     for i in range(dim):
+        sums.u[CURRENT, i] = 0.0
         sums.d[CURRENT, i] = 0.0
         for j in range(dim):
             sums.dx[CURRENT, i, j] = 0.0
@@ -127,4 +144,5 @@ def window(sums: RegressionSums, n_pairs: int, n_directions: int) -> Window:
     """
     last_early = FIRST_EARLY + skipped_cycles(n_pairs, n_directions)
     early = slice(FIRST_EARLY, last_early)
-    return Window(*(values[COMPLETE] - values[early].sum(axis=0) for values in sums))
+    parts = (getattr(sums, name) for name in Window._fields)
+    return Window(*(values[COMPLETE] - values[early].sum(axis=0) for values in parts))

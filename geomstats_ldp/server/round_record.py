@@ -12,6 +12,8 @@ from geomstats_ldp.score_regression import (
     fit_single_query,
     initial_round_state,
     merge_states,
+    predict_round_scores,
+    predict_single_query_scores,
     query_points,
     with_messages,
 )
@@ -209,6 +211,17 @@ class RoundRecord(BaseServer):
         if self.protocol.rounds.query is not None:
             return fit_single_query(self.protocol, self.state)
         return fit_scores(self.protocol, self.state, self._points, self.engine.twin)
+
+    @alone
+    def predict_scores(self):
+        """Mean score predicted about the estimate, a `PredictedScore`; None as `fit`."""
+        fit = self.fit()
+        if fit is None:
+            return None
+        if self.protocol.rounds.query is not None:
+            return predict_single_query_scores(fit)
+        twin = self.engine.twin
+        return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
 
     def estimate(self):
         """Estimate from all messages received, shape [*point_shape]."""

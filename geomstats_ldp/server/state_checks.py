@@ -44,6 +44,7 @@ def check_state(protocol, state):
     )
     _check_radii(protocol.schedule, state.sums, n_pairs)
     _check_moments(state.sums, protocol.dim, n_pairs // n_directions)
+    _check_averages(state.sums, protocol.mechanism.support_radius)
 
 
 def _require(condition, text):
@@ -133,6 +134,16 @@ def _check_radii(schedule, sums, n_pairs):
         and (early + rest * each[0]) * (1 - _ROUNDING) <= complete
         and complete <= (early + rest * widest) * (1 + _ROUNDING),
         "sums_squared_radius must be the sums of the squared radii of the schedule",
+    )
+
+
+def _check_averages(sums, support_radius):
+    """Check that pair averages are no longer than messages can be."""
+    lengths, some = np.linalg.norm(sums.u, axis=1), sums.n_pairs > 0
+    _require(
+        np.all(lengths[some] <= sums.n_pairs[some] * support_radius * (1 + _ROUNDING))
+        and not np.any(lengths[~some]),
+        "sums_u must be sums over messages in the support of the mechanism",
     )
 
 

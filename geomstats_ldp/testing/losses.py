@@ -28,7 +28,7 @@ from geomstats_ldp.testing.cases import (
     require_same_arrays,
 )
 from geomstats_ldp.testing.derivatives import central_difference, derivatives_along_frame
-from geomstats_ldp.testing.moments import check_moment, check_single_query
+from geomstats_ldp.testing.moments import check_moment
 from geomstats_ldp.testing.search import find_target, largest_score
 
 #: Room for rounding in a bound.
@@ -399,7 +399,6 @@ _CHECKS = (
     check_hessian_bound,
     check_target_hessian,
     check_moment,
-    check_single_query,
     check_record,
     check_refusals,
 )

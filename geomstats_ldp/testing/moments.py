@@ -22,7 +22,8 @@ _SPACES = {
 
 
 def check_moment(case):
-    """Scores of each datum are those of one moment, where the loss says so."""
+    """Scores of each datum are those of one moment, and one query tells the target, as stated."""
+    _check_single_query(case)
     moment, geometry = case.loss.moment(case.geometry), case.geometry
     require(moment in MOMENTS, f"moment: expected one of {MOMENTS}; got {moment!r}")
     if moment is None:
@@ -61,7 +62,7 @@ def _regressed(case, points, scores):
     return values, rows @ np.linalg.lstsq(rows, values, rcond=None)[0]
 
 
-def check_single_query(case):
+def _check_single_query(case):
     """A single query is a point of the space, and what it tells there is the target."""
     loss, geometry = case.loss, case.geometry
     query = loss.single_query(geometry)

@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -357,9 +358,18 @@ def test_pipeline_clone_pickle_and_names():
 def test_score_is_minus_the_mean_loss():
     X = make_data(50)
     pca = make_pca().fit(make_data(400))
-    clipped = X * np.minimum(1, 2.0 / np.linalg.norm(X, axis=1))[:, None]
-    assert pca.score(X) == pytest.approx(np.mean((clipped @ pca.estimate_) ** 2) / 2)
+    assert np.linalg.norm(X, axis=1).max() > pca.norm_bound
+    assert pca.score(X) == pytest.approx(np.mean((X @ pca.estimate_) ** 2) / 2)
     np.testing.assert_allclose(pca.predict(X), X @ pca.components_[0])
+
+
+def test_a_search_over_bounds_finds_one_that_fits_the_data():
+    """Rows clipped to the bound of each candidate made the largest win, whatever its noise."""
+    X = np.random.default_rng(2).normal(size=(3000, 3)) * [1.0, 0.4, 0.4]
+    model = make_pca(epsilon=2.0, initial_point=[1.0, 1.0, 1.0], n_rounds=5)
+    search = GridSearchCV(model, {"norm_bound": [2.0, 50.0]}, cv=3).fit(X)
+    assert search.best_params_ == {"norm_bound": 2.0}
+    assert search.best_estimator_.estimate_[0] > 0.95
 
 
 def test_preconditioner_changes_the_path_not_the_limit():

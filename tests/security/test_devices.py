@@ -1,17 +1,22 @@
 """What a device refuses is public, and what it answers does not depend on the datum."""
 
 import itertools
+import json
 import math
+import traceback
+import warnings
 
+import mpmath
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
+from geomstats.geometry.hyperbolic import Hyperbolic
 from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 
-from geomstats_ldp import Participant, PrivateFrechetMean
-from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
+from geomstats_ldp import Participant, PrivateFrechetMean, Protocol, Server, Tuning
+from geomstats_ldp.exceptions import ArgumentTypeError, DatumError, ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.mechanisms import candidates, make_mechanism
 from geomstats_ldp.mechanisms.privunit import PrivUnit
@@ -190,3 +195,185 @@ def test_the_number_of_weights_does_not_depend_on_the_score(name, monkeypatch):
     # The number of blocks is geometric: its standard deviation is below its mean.
     spread = max(counts) * math.sqrt(2 / 500)
     assert max(counts) - min(counts) < 4 * spread
+
+
+# ------------------------------------------------------------------------ the person's coordinates
+
+
+def ball_to_sheet(x):
+    """The hyperboloid point of a point of the Poincare ball, from the definition."""
+    x = np.asarray(x)
+    return np.concatenate([[1 + x @ x], 2 * x]) / (1 - x @ x)
+
+
+def half_space_to_sheet(x):
+    """By the inversion about (0, ..., 0, -1) of radius sqrt(2), and a reflection, to the ball."""
+    end = np.eye(len(x))[-1]
+    shifted = np.asarray(x) + end
+    ball = 2 * shifted / (shifted @ shifted) - end
+    return ball_to_sheet(ball - 2 * (ball @ end) * end)
+
+
+MODELS = {
+    "poincare_ball": ("ball", ball_to_sheet, [0.3, -0.5]),
+    "half_space": ("half-space", half_space_to_sheet, [0.7, 1.3]),
+}
+
+
+def collecting(coords_type, **options):
+    space = Hyperbolic(2, coords_type=coords_type)
+    return PrivateFrechetMean(space, epsilon=8.0, **options).start()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_device_takes_data_in_the_coordinates_of_the_estimator(name):
+    coords_type, to_sheet, datum = MODELS[name]
+    outer, inner = collecting(coords_type), collecting("extrinsic")
+    query = outer.queries()[0]
+    participant = outer.participant()
+    score = participant._score(np.asarray(query.point), datum)
+    expected = inner.participant()._score(np.asarray(query.point), to_sheet(datum))
+    np.testing.assert_allclose(score, expected, rtol=0, atol=1e-12)
+    assert participant.check(datum) is None
+    outer.partial_fit(participant.respond(query, datum))
+    assert outer.server_.n_received == 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_coordinates_belong_to_the_protocol(name):
+    protocol = collecting(MODELS[name][0]).protocol_
+    plain = collecting("extrinsic").protocol_
+    assert (protocol.coordinates, plain.coordinates) == (name, None)
+    assert protocol.fingerprint != plain.fingerprint
+    assert Protocol.from_json(protocol.to_json()) == protocol
+    assert "coordinates" not in json.loads(plain.to_json())
+    with pytest.raises(ProtocolError, match="coordinates must be one of"):
+        Protocol.from_json(plain.to_json()[:-1] + ',"coordinates":"polar"}')
+    flat = PrivateFrechetMean().start(2).protocol_.to_json()
+    with pytest.raises(ProtocolError, match="coordinates must be one of"):
+        Protocol.from_json(flat[:-1] + f',"coordinates":"{name}"}}')
+
+
+@pytest.mark.parametrize("n_rounds", [None, 3])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_collection_gives_what_fit_gives(name, n_rounds):
+    coords_type, _, datum = MODELS[name]
+    X = np.asarray(datum) + np.random.default_rng(0).uniform(-0.2, 0.2, size=(24, 2))
+    options = {"n_participants": 24, "random_state": 5, "tuning": Tuning(engine="geomstats")}
+    if n_rounds is not None:
+        options["n_rounds"] = n_rounds
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = PrivateFrechetMean(
+            Hyperbolic(2, coords_type=coords_type), epsilon=8.0, **options
+        ).fit(X)
+        model, rows = collecting(coords_type, **options), iter(X)
+        client = model.participant()
+    while queries := model.queries():
+        model.partial_fit([client.respond(query, row) for query, row in zip(queries, rows)])
+    if n_rounds is None:  # in rounds the emulation draws its noise in another order
+        np.testing.assert_allclose(model.estimate_, fitted.estimate_, rtol=0, atol=1e-12)
+    assert model.n_participants_ == fitted.n_participants_ == 24
+    assert model.estimate_.shape == (2,)
+
+
+HARD = {
+    "ball": [
+        [1.0, 0.0],
+        [0.9999999999999999, 0.0],
+        [2.71828, 0.3],
+        [1e200, 0.0],
+        [np.nan, 0.0],
+        [1.2, 0.3, 0.4],
+        "271828",
+        None,
+        [0.0, 0.0],
+    ],
+    "half-space": [
+        [0.7, 1e-18],
+        [0.7, 1e-320],
+        [0.7, 0.0],
+        [0.7, -2.71828],
+        [2.71828e200, 1.0],
+        [1.0, 1e300],
+        [np.inf, 1.0],
+        [[0.7, 1.0]],
+        {"271828": 1},
+        [0.0, 1.0],
+    ],
+}
+
+
+@pytest.mark.parametrize("coords_type", HARD)
+def test_any_datum_of_a_model_is_answered_without_a_sound(coords_type, recwarn, capfd, caplog):
+    protocol = collecting(coords_type).protocol_
+    query = Server(protocol).queries()[0]
+    participant = device(protocol)
+    with np.errstate(all="raise"):
+        for datum in HARD[coords_type]:
+            score = participant._score(np.asarray(query.point), datum)
+            assert np.isfinite(score).all() and score.shape == (2,)
+            device(protocol).respond(query, datum)
+    assert (list(recwarn), list(caplog.records), *capfd.readouterr()) == ([], [], "", "")
+
+
+def test_a_point_far_down_the_half_space_counts_as_the_edge_of_the_ball_of_data():
+    """[.7, 1e-18] is 41 away; it is moved to distance 1 along the same geodesic."""
+    protocol = collecting("half-space").protocol_
+    point = np.asarray(Server(protocol).queries()[0].point)
+    participant = device(protocol)
+    with mpmath.workdps(60):
+        x, y = mpmath.mpf(0.7), mpmath.mpf(1e-18)
+        sheet = [x / y, (x**2 + y**2 - 1) / (2 * y)]
+        size = mpmath.sqrt(sheet[0] ** 2 + sheet[1] ** 2)
+        edge = [float(mpmath.sinh(1) * entry / size) for entry in sheet]
+    clipped = np.array([math.cosh(1.0), *edge])
+    expected = device(collecting("extrinsic").protocol_)._score(point, clipped)
+    score = participant._score(point, [0.7, 1e-18])
+    np.testing.assert_allclose(score, expected, rtol=0, atol=1e-9)
+
+
+# ------------------------------------------------------------------------ texts of errors
+
+#: Data that cannot be used, whose numbers no text may hold.
+SECRETS = {
+    "affine": (
+        *spd("SPDAffineInvariant", 1.0),
+        [[[2.71828, 0.3], [0.4, 1.0]], [[2.71828, 3.0], [3.0, 1.0]], [2.71828, 1.0]],
+    ),
+    "log-Euclidean": (
+        *spd("SPDLogEuclidean", 1.0),
+        [[[2.71828, 0.3], [0.4, 1.0]], [[-2.71828, 0.0], [0.0, 1.0]], [[np.nan, 1], [1, 2.71828]]],
+    ),
+    "ball": (
+        Hyperbolic(2, coords_type="ball"),
+        None,
+        [[2.71828, 0.1], [[0.1, 0.2], [2.71828, 0.0]], [2.71828, 0.1, 0.2], ["2.71828", 0.0]],
+    ),
+    "half-space": (
+        Hyperbolic(2, coords_type="half-space"),
+        None,
+        [[0.1, -2.71828], [[0.1, 0.2], [0.1, -2.71828]], [2.71828], [2.71828, np.nan]],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_texts_about_a_datum_hold_none_of_its_numbers(name):
+    """A text ends up in a log: what is told is the rule that is broken and the place."""
+    space, center, data = SECRETS[name]
+    mean = PrivateFrechetMean(space, initial_point=center)
+    participant = device(mean.start().protocol_)
+    for datum in data:
+        with pytest.raises(DatumError) as caught:
+            participant.check(datum)
+        texts = [str(caught.value)]
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+        with pytest.raises(ValueError) as caught, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            PrivateFrechetMean(space, initial_point=center).fit(
+                datum if np.ndim(datum) > 2 else [datum]
+            )
+        texts.append(str(caught.value))
+        texts.append("".join(traceback.format_exception_only(caught.type, caught.value)))
+        assert all("2.71828" not in text and "271828" not in text for text in texts)

@@ -550,7 +550,7 @@ def test_infinite_epsilon_and_few_people(round_pca, tmp_path):
             pca.fit(data[:n])
         assert pca.n_participants_ == n
         assert np.isfinite(pca.estimate_).all()
-        with pytest.raises(NotReadyError, match="answers more than query points"):
+        with pytest.raises(NotReadyError, match="participants more than query points"):
             pca.confidence_region()
         pca.save_state(tmp_path / f"{n}.npz")
         loaded = PrivatePCA().load_state(tmp_path / f"{n}.npz")

@@ -209,7 +209,7 @@ async function takePart(store, service, link) {
 
 async function main() {
   const link = readLink();
-  if (!link.token) {
+  if (!/^[\x21-\x7e]+$/.test(link.token ?? "")) {
     refuse("This page needs the link of your invitation. Please open it just as you received it.");
     return;
   }

@@ -60,7 +60,7 @@ export class Service {
 
   /** Description of what is asked for, which an organiser may give; it is not part of the protocol. */
   async form() {
-    return (await this.#send("/v1/form")).json();
+    return Object(await (await this.#send("/v1/form")).json());
   }
 
   /** A question for the invitation. */

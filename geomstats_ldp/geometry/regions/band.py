@@ -12,6 +12,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.validation import check_positive
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -108,8 +109,8 @@ def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = Fals
     ProtocolError
         Unless the bounds are positive, finite and in order.
     """
-    lower, upper = float(lower), float(upper)
-    if not (0 < lower < upper and math.isfinite(upper)):
+    lower, upper = check_positive("lower", lower), check_positive("upper", upper)
+    if not lower < upper:
         raise ProtocolError(
             f"eigenvalue bounds must satisfy 0 < lower < upper; got {lower} and {upper}"
         )

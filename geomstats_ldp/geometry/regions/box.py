@@ -13,7 +13,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
-from geomstats_ldp.validation import check_shape
+from geomstats_ldp.validation import check_shape, real_array
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -105,12 +105,12 @@ def log_box(center: ArrayLike, half_widths: ArrayLike, holds_queries: bool = Fal
     ProtocolError
         Unless all half-widths are positive and finite.
     """
-    half_widths = np.array(half_widths, dtype=float)
+    half_widths = np.array(real_array("half_widths", half_widths))
     if half_widths.ndim != 1 or not (np.isfinite(half_widths).all() and (half_widths > 0).all()):
         raise ProtocolError(
             f"half_widths must be a vector of positive finite numbers; got {half_widths}"
         )
-    return LogBox(np.array(center, dtype=float), half_widths, bool(holds_queries))
+    return LogBox(np.array(real_array("center", center)), half_widths, bool(holds_queries))
 
 
 @register_jitable

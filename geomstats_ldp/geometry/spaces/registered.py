@@ -15,7 +15,7 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.registry import Registry
-from geomstats_ldp.validation import check_real
+from geomstats_ldp.validation import check_real, check_shape, real_array
 
 #: Relative error that exponential, logarithm and transport may have where they are probed.
 _ROUNDING = 1e-6
@@ -139,7 +139,9 @@ def register_space(
     >>> mean.protocol_.space_spec["registered"]
     '2x2 matrices'
     """
-    low, high = (float(bound) for bound in curvature)
+    bounds = real_array("curvature", curvature)
+    check_shape("curvature", bounds, (2,))
+    low, high = bounds.tolist()
     if not low <= high:
         raise ProtocolError(f"curvature must be (lower, upper) bounds; got {curvature!r}")
     radius = check_real("injectivity_radius", injectivity_radius, "positive", lambda r: r > 0)

@@ -293,6 +293,26 @@ def test_a_question_outside_of_the_region_is_not_answered(context, stub, link):
     assert stub.bodies == []
 
 
+def test_without_a_memory_nothing_is_asked(chromium, stub, link):
+    context = chromium.new_context()
+    context.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")
+    person = Person(context, link)
+    person.waits_for("refused")
+    assert "remember" in person.text("#refused-text")
+    assert not any("/v1/" in r.url for r in person.requests)
+    context.close()
+
+
+@pytest.mark.parametrize(
+    "fragment", ["", "#fingerprint=00", "#token=", "#token=%0Aodd", "#token=ü"]
+)
+def test_without_an_invitation_nothing_is_asked(fragment, context, stub):
+    person = Person(context, f"{stub.url}/{fragment}")
+    person.waits_for("refused")
+    assert "invitation" in person.text("#refused-text")
+    assert not any("/v1/" in r.url for r in person.requests)
+
+
 def test_the_organisers_words_are_shown_as_text(context, stub, link):
     stub.form = {
         "title": "Sleep <b>well</b>",

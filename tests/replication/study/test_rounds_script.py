@@ -1,21 +1,36 @@
 """The script behind the tables of rounds: targets are minimisers, and the oracle meets its law."""
 
-import importlib.util
+import importlib
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "docs" / "study" / "rounds.py"
+SCRIPTS = Path(__file__).parents[3] / "docs" / "study"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder():
+    """Scripts import what they share from their own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        yield
 
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("rounds_script", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(folder):
+    return importlib.import_module("problems")
+
+
+@pytest.fixture(scope="module")
+def rounds(folder):
+    return importlib.import_module("rounds")
+
+
+@pytest.fixture(scope="module")
+def weak(folder):
+    return importlib.import_module("weak_curvature")
 
 
 @pytest.mark.parametrize("name", ["vMF-S2", "vMF-S5", "H2", "H5", "SPD2", "SPD3", "PCA4"])
@@ -27,16 +42,16 @@ def test_the_mean_score_vanishes_at_the_target(script, name):
     assert problem.geometry.dist(initial, problem.target) == pytest.approx(0.6, rel=1e-9)
 
 
-def test_the_oracle_has_the_covariance_of_the_population(script):
+def test_the_oracle_has_the_covariance_of_the_population(script, rounds):
     n, n_repetitions = 1000, 60
-    rows = script.run_some("vMF-S2", 8.0, n, 8, "late", 1, range(n_repetitions))
+    rows = rounds.run_some("vMF-S2", 8.0, n, 8, "late", 1, range(n_repetitions))
     problem = script.PROBLEMS["vMF-S2"]()
     mechanism = problem.make_protocol(8.0, n, 8).mechanism
     # On this sphere the score covariance is a multiple of the identity but for a few percent, so
     # that the longest axis tells the mean square error: 2 / 5.99 of its square.
     expected = 2 / 5.9915 * problem.longest_axis(mechanism) ** 2 / (0.8 * n)
     assert rows[:, 1].mean() == pytest.approx(expected, rel=4 / math.sqrt(n_repetitions))
-    summary = script.summary(rows)
+    summary = rounds.summary(rows)
     assert abs(summary["error"] - 1) < 4 * summary["error_se"] + 0.1
     assert rows[:, 2].sum() >= 50  # fewer of 60 with probability 3e-4
 
@@ -54,7 +69,7 @@ def test_late_answers_join_their_round_and_missing_ones_nothing(script):
     data, _ = problem.draw(np.random.default_rng(0), 1000)
     variates = protocol.mechanism.draw(1000, script.make_streams(0))
     fates = np.random.default_rng(1).choice(3, size=1000, p=script.ANSWERS["late"])
-    script.fit_rounds(protocol, Crowd(protocol), data, variates, fates)
+    script.collect_rounds(protocol, Crowd(protocol), data, variates, fates)
     edges = np.cumsum((0, *protocol.rounds.sizes))
     by_round = [fates[start:end] for start, end in zip(edges, edges[1:])]
     counts = [[int(np.sum(part == fate)) for fate in range(3)] for part in by_round]

@@ -1,0 +1,155 @@
+"""The mean score that the messages of a collection predict about its estimate."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import eigh
+
+from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.inference.sandwich import fit_regression, known_covariance
+from geomstats_ldp.score_regression import PredictedScore
+from geomstats_ldp.score_regression.shrinkage import spherical_part
+from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
+from geomstats_ldp.server.regression import COMPLETE, CURRENT, window
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import InferenceRule, Protocol
+
+#: Relative error of the Hessian in its weakest direction above which a Wald region is not to be
+#: relied on; chosen by the table of docs/weak_curvature.md.
+LARGEST_ERROR = 0.2
+
+
+def predict_pair_scores(state: State, protocol: Protocol) -> PredictedScore:
+    r"""Prediction about the running average, from the state of a collection in pairs.
+
+    The K pair averages U are scores at the iterates, with mean :math:`\bar U` and covariance
+    :math:`\Sigma / (2K)`; the regression of the half-differences takes them from the mean iterate
+    to a point u, with no ridge or prior:
+
+    .. math:: g(u) = \bar U + \hat H (u - p),\qquad
+        \mathrm{Cov}\,g(u) \preceq \tfrac{1}{2K} \Sigma \{1 + K (u - p)^\top Q^{-1} (u - p)\},
+
+    with p the mean of the iterates that were asked about.
+
+    Parameters
+    ----------
+    state : State
+    protocol : Protocol
+
+    Returns
+    -------
+    prediction : PredictedScore
+
+    Raises
+    ------
+    NotReadyError
+        If too few participants have answered.
+    """
+    rule, n_pairs = protocol.inference, int(state.counts[N_PAIRS])
+    directions = protocol.schedule.directions
+    sums = window(state.sums, n_pairs, len(directions))
+    n_participants = int(state.counts[N_PARTICIPANTS])
+    regression = fit_regression(sums, directions, rule, n_participants)
+    covariance = known_covariance(regression, protocol, n_participants) / (2 * n_pairs)
+    slope = sums.dx @ np.linalg.inv(regression.gram)
+    slope, growth = (slope + slope.T) / 2, n_pairs * np.linalg.inv(regression.gram)
+    if rule.hessian == "isotropic":
+        slope, growth = spherical_part(slope), growth / protocol.dim
+    if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
+        slope, growth = rule.hessian_range[0] * np.eye(protocol.dim), np.zeros_like(growth)
+    pivot = _mean_iterate(state, protocol, n_pairs)
+    average = (state.sums.u[CURRENT] + state.sums.u[COMPLETE]) / n_pairs
+    return PredictedScore(average - slope @ pivot, slope, covariance, pivot, growth)
+
+
+def _mean_iterate(state, protocol, n_pairs):
+    """Mean of the iterates that pairs were asked about, in frame coordinates at the average.
+
+    The average is that of the iterates after each step: the last one instead of the first.
+    """
+    geometry, ends = protocol.geometry, np.stack([protocol.initial_point, state.iterate])
+    coords = geometry.coordinates(geometry.log(ends, state.average), state.average)
+    return (coords[0] - coords[1]) * protocol.pairs_per_round / n_pairs
+
+
+def chart_of_scores(protocol: Protocol) -> Geometry:
+    """Geometry in whose frame coordinates scores are predicted.
+
+    That of the protocol; but scores that are linear in a moment on the unit sphere are exactly, or
+    up to the square of the score itself, linear in the coordinates of the projecting retraction.
+
+    Parameters
+    ----------
+    protocol : Protocol
+
+    Returns
+    -------
+    geometry : Geometry
+    """
+    geometry = protocol.geometry
+    moment = None if protocol.rounds is None else protocol.rounds.moment
+    if moment is None or "projection" not in geometry.retractions:
+        return geometry
+    return Geometry(geometry.space, geometry.reference, geometry.basis, retraction="projection")
+
+
+def weak_curvature(
+    prediction: PredictedScore, hessian: np.ndarray, rule: InferenceRule
+) -> tuple[float, np.ndarray]:
+    """Direction in which the Hessian is known worst, and its relative error there.
+
+    What is publicly known of the Hessian counts as one more measurement of it.
+
+    Parameters
+    ----------
+    prediction : PredictedScore
+    hessian : array, shape [dim, dim]
+        As the sandwich has it.
+    rule : InferenceRule
+
+    Returns
+    -------
+    error : float
+        Standard error over size.
+    direction : array, shape [dim]
+        Unit vector in frame coordinates.
+    """
+    error, direction = weakest_direction(prediction)
+    spread = math.inf if rule.prior_sd is None else rule.prior_sd
+    if rule.hessian_range is not None:
+        # The mean square error of an estimate at the edge of the range.
+        low, high = rule.hessian_range
+        spread = min(spread, (high - low) / math.sqrt(3))
+    if error == 0 or spread == 0:
+        return 0.0, direction
+    return 1 / math.hypot(1 / error, float(direction @ hessian @ direction) / spread), direction
+
+
+def weakest_direction(prediction: PredictedScore) -> tuple[float, np.ndarray]:
+    """Direction in which the Hessian is known worst, relative to its size.
+
+    Parameters
+    ----------
+    prediction : PredictedScore
+
+    Returns
+    -------
+    relative_error : float
+        Standard error over size, both in units of the standard error of the score.
+    direction : array, shape [dim]
+        Unit vector in frame coordinates.
+    """
+    size = prediction.slope.T @ np.linalg.solve(prediction.covariance, prediction.slope)
+    values, vectors = eigh((size + size.T) / 2, prediction.growth + _least(prediction))
+    direction = vectors[:, 0] / np.linalg.norm(vectors[:, 0])
+    return (math.inf if values[0] <= 0 else float(1 / math.sqrt(values[0]))), direction
+
+
+def _least(prediction):
+    """Positive definite matrix next to which the growth is as it is."""
+    scale = np.trace(prediction.slope.T @ np.linalg.solve(prediction.covariance, prediction.slope))
+    return 1e-12 * scale * np.eye(len(prediction.slope))

@@ -1,0 +1,280 @@
+"""Confidence regions by a test of the score, which hold however badly the Hessian is known."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from geomstats_ldp.geometry import Geometry, UserCoordinates
+from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.inference.region import TangentRegion, check_level
+from geomstats_ldp.score_regression import PredictedScore
+
+#: Eigenvalues of the quadratic form that are this small next to the largest are not positive.
+_RELATIVE_ZERO = 1e-12
+
+#: Steps by which a point of low statistic is sought, and halvings that find where a ray ends.
+_N_STEPS = 64
+_N_HALVINGS = 60
+
+#: Farthest tangent length at which a ray is followed, in radii of the working region.
+_FARTHEST = 20.0
+
+
+class ScoreRegion(TangentRegion):
+    r"""Confidence region of the points at which the predicted mean score may be zero.
+
+    With g(u) the score that the regression predicts at frame coordinates u about the estimate, and
+    C its covariance at the pivot p, the region holds the points of the working region with
+
+    .. math:: \frac{g(u)^\top C^{-1} g(u)}{1 + (u - p)^\top V (u - p)} \le \chi^2_{d, level}.
+
+    No inverse of the Hessian enters: the region covers however small or badly known its
+    eigenvalues are. It is an ellipsoid where all of them are known well, and close to the Wald
+    region where they are known very well. Otherwise it is open in some directions, about which
+    the messages say too little, and is cut by the working region.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        Its retraction maps frame coordinates to points.
+    center : array, shape [*point_shape]
+        The estimate.
+    prediction : PredictedScore
+        About the estimate.
+    level : float in (0, 1)
+        Nominal coverage.
+    working_region : GeodesicBall, LogBox or SpectralBand
+        Region K_s that holds the iterates.
+    coordinates : UserCoordinates, optional
+        Coordinates of the user, where they differ from those of `geometry`.
+
+    Attributes
+    ----------
+    midpoint : array, shape [dim]
+        Frame coordinates of the midpoint of the ellipsoid, which is not the estimate.
+    semi_axis_lengths : array, shape [dim]
+        Tangent lengths of the semi-axes, longest first; infinite where the region is open. In an
+        open region those of the other axes are half the chord through the zero of the score.
+    semi_axes : array, shape [dim, dim]
+        Their unit directions in frame coordinates, one a row.
+    open_directions : array, shape [n_open, dim]
+        Unit directions, in frame coordinates, in which the region has no end of its own.
+    angular_radii : array, shape [dim]
+        Geodesic distance from the estimate to the farther end of each semi-axis, cut by the
+        working region where that is open; radians on the sphere.
+    largest_radius : float
+        The largest of them.
+    is_informative : bool
+        False when the region is open, or reaches the edge of the working region.
+
+    Raises
+    ------
+    ProtocolError
+        If the level is not a number in (0, 1).
+    """
+
+    kind = "score"
+
+    def __init__(
+        self,
+        geometry: Geometry,
+        center: np.ndarray,
+        prediction: PredictedScore,
+        level: float,
+        working_region: WorkingRegion,
+        coordinates: UserCoordinates | None = None,
+    ):
+        super().__init__(geometry, center, level, working_region, coordinates)
+        self.prediction = prediction
+        form, linear, constant = self.quadric(self.threshold)
+        values, vectors = np.linalg.eigh(form)
+        is_open = values <= _RELATIVE_ZERO * np.max(np.abs(values))
+        self.semi_axes = vectors.T
+        self.open_directions = self.semi_axes[is_open]
+        with np.errstate(divide="ignore"):
+            if not np.any(is_open):
+                self.midpoint = -np.linalg.solve(form, linear)
+                size = self.midpoint @ form @ self.midpoint - constant
+                self.semi_axis_lengths = np.sqrt(max(size, 0.0) / values)
+            else:
+                self.midpoint = self._inside()
+                slope = self.semi_axes @ (form @ self.midpoint + linear)
+                rest = self.midpoint @ (form @ self.midpoint + 2 * linear) + constant
+                chord = np.sqrt(np.maximum(slope**2 - values * rest, 0.0)) / values
+                self.semi_axis_lengths = np.where(is_open, np.inf, chord)
+
+    def quadric(self, threshold: float) -> tuple[np.ndarray, np.ndarray, float]:
+        """Quadratic form of the points whose statistic is at most a threshold.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        form : array, shape [dim, dim]
+        linear : array, shape [dim]
+        constant : float
+            Points u with u^T form u + 2 linear^T u + constant <= 0.
+        """
+        known, growth = self.prediction, threshold * self.prediction.growth
+        weighted = np.linalg.solve(known.covariance, known.slope).T
+        form = weighted @ known.slope - growth
+        linear = weighted @ known.value + growth @ known.pivot
+        size = known.value @ np.linalg.solve(known.covariance, known.value)
+        constant = size - threshold - known.pivot @ growth @ known.pivot
+        return (form + form.T) / 2, linear, float(constant)
+
+    def statistic_at(self, coords: np.ndarray) -> np.ndarray:
+        """Score statistic g^T (Cov g)^-1 g; see `statistic`."""
+        return self.prediction.statistic(coords)
+
+    def _inside(self):
+        """Coordinates of a point of the region: near the zero of the score, in the working one."""
+        zero = -np.linalg.lstsq(self.prediction.slope, self.prediction.value, rcond=None)[0]
+        steps = np.linspace(1.0, 0.0, _N_STEPS)[:, None] * zero
+        is_low = self.statistic_at(steps) < self.threshold / 2
+        near = np.linalg.norm(steps, axis=1) <= self.longest
+        allowed = steps[is_low & near]
+        inside = [coords for coords in allowed if self._depth(coords) >= 0]
+        return inside[0] if inside else (allowed[-1] if len(allowed) else zero)
+
+    # ---------------------------------------------------------------- size and shape
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the region has no end of its own in some direction."""
+        return len(self.open_directions) > 0
+
+    @property
+    def angular_radii(self) -> np.ndarray:
+        """Geodesic distance to the end of each semi-axis, cut by the working region."""
+        lengths = np.where(np.isinf(self.semi_axis_lengths), 0.0, self.semi_axis_lengths)
+        ends = lengths[:, None] * self.semi_axes
+        lengths = [np.linalg.norm(self.midpoint + side * ends, axis=1) for side in (1.0, -1.0)]
+        radii = self.geometry.retracted_distance(np.max(lengths, axis=0))
+        return np.where(np.isinf(self.semi_axis_lengths), self._reach(), radii)
+
+    def _reach(self):
+        """Distance from the estimate within which the whole working region lies."""
+        place = self.geometry.dist(self._inner_center, self.working_region.center)
+        return float(self.working_region.radius + place)
+
+    @property
+    def is_informative(self) -> bool:
+        """Whether the region is closed and stays inside the working region."""
+        return not self.is_open and TangentRegion.is_informative.fget(self)
+
+    def outline(self, directions: np.ndarray) -> np.ndarray:
+        """Frame coordinates of the boundary; see `TangentRegion.outline`.
+
+        Those of an open region are where rays from its midpoint leave it or the working region.
+        """
+        if not self.is_open:
+            return super().outline(directions)
+        rays = np.reshape(directions @ self.semi_axes, (-1, self.dim))
+        form, linear, constant = self.quadric(self.threshold)
+        square = np.sum(rays * (rays @ form), axis=1)
+        slope = rays @ (form @ self.midpoint + linear)
+        rest = self.midpoint @ (form @ self.midpoint + 2 * linear) + constant
+        lengths = np.array([_first_root(a, b, rest) for a, b in zip(square, slope)])
+        lengths = [self._cut(ray, length) for ray, length in zip(rays, lengths)]
+        ends = self.midpoint + np.array(lengths)[:, None] * rays
+        return ends.reshape(directions.shape)
+
+    def _cut(self, ray, length):
+        """Length at which a ray from the midpoint leaves the region or the working region."""
+        length = min(length, self.longest)
+        if self._depth(self.midpoint + length * ray) >= 0 or self._depth(self.midpoint) < 0:
+            return length
+        low, high = 0.0, length
+        for _ in range(_N_HALVINGS):
+            middle = (low + high) / 2
+            is_inside = self._depth(self.midpoint + middle * ray) >= 0
+            low, high = (middle, high) if is_inside else (low, middle)
+        return low
+
+    @property
+    def longest(self) -> float:
+        """Tangent length beyond which nothing of the region is looked for."""
+        return _FARTHEST * self.working_region.radius
+
+    def room(self, coords: np.ndarray) -> np.ndarray:
+        """How far inside the region a point is, in parts of its size; negative outside.
+
+        Parameters
+        ----------
+        coords : array, shape [dim]
+
+        Returns
+        -------
+        room : array, shape [1] or [2]
+            By the statistic and, where it matters, by the working region.
+        """
+        room = [1 - float(self.statistic_at(coords)) / self.threshold]
+        if not self._is_whole:
+            room.append(self._depth(coords) / self.working_region.radius)
+        return np.array(room)
+
+    def for_one_number(self, level: float) -> ScoreRegion:
+        """Region of the points whose statistic is at most what an interval of one number allows.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            Of the interval.
+
+        Returns
+        -------
+        region : ScoreRegion
+            With the chi-squared quantile of one degree of freedom for its threshold, and the level
+            that this is for a region.
+        """
+        quantile = special.chdtri(1, 1 - check_level(level))
+        level = float(special.chdtr(self.dim, quantile))
+        place = self.geometry, self._inner_center, self.prediction, level, self.working_region
+        return ScoreRegion(*place, self._outer)
+
+    @cached_property
+    def _is_whole(self):
+        return self.is_informative
+
+    def _depth(self, coords):
+        """Depth in the working region of the point at given coordinates."""
+        with np.errstate(all="ignore"):
+            depth = self.working_region.depth(self.geometry, self._retract(coords[None])[0])
+        return depth if math.isfinite(depth) else -math.inf
+
+    def marginal_intervals(self) -> np.ndarray:
+        """Intervals of the single frame coordinates, shape [dim, 2].
+
+        Each is the range of a coordinate over the points whose statistic is at most
+        chi-squared with one degree of freedom allows; infinite where these are not bounded.
+        """
+        region = self.for_one_number(self.level)
+        if region.is_open:
+            return np.tile([-np.inf, np.inf], (self.dim, 1))
+        half = np.linalg.norm(region.semi_axis_lengths[:, None] * region.semi_axes, axis=0)
+        return np.stack([region.midpoint - half, region.midpoint + half], axis=-1)
+
+    def __repr__(self):
+        if not self.is_open:
+            return super().__repr__()
+        return (
+            f"ScoreRegion(level={self.level}, dim={self.dim}, open in "
+            f"{len(self.open_directions)} of {self.dim} directions, which are cut by the working "
+            "region)"
+        )
+
+
+def _first_root(square, slope, constant):
+    """Smallest positive root of square t^2 + 2 slope t + constant, with constant negative."""
+    inner = slope**2 - square * constant
+    if inner < 0 or (square <= 0 and slope <= 0):
+        return math.inf
+    # The form without cancellation, whichever the signs.
+    return -constant / (slope + math.sqrt(inner)) if slope + math.sqrt(inner) > 0 else math.inf

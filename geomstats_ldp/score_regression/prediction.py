@@ -1,0 +1,180 @@
+r"""The mean score that a regression predicts at a point, and how far it may be trusted there.
+
+The regression knows the gradient and the Hessian with a joint covariance. Their prediction at
+frame coordinates u about a centre,
+
+.. math:: g(u) = g + K u,\qquad \mathrm{Cov}\,g(u) \preceq C \{1 + (u - p)^\top V (u - p)\},
+
+has its smallest covariance C at the pivot p and loses precision away from it. At the target the
+population score is zero, and so is the mean of the prediction, whatever the Hessian is. See
+docs/theory/score_regions.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from geomstats_ldp.score_regression.fit import Answers, bending_weights
+from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
+from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedScore:
+    """Mean score predicted at frame coordinates u about a point.
+
+    Attributes
+    ----------
+    value : array, shape [dim]
+        Prediction at u = 0.
+    slope : array, shape [dim, dim]
+        Hessian, neither shrunk nor bounded.
+    covariance : array, shape [dim, dim]
+        Of the prediction at the pivot.
+    pivot : array, shape [dim]
+        Coordinates at which the prediction is most precise.
+    growth : array, shape [dim, dim]
+        V: the covariance at u is at most 1 + (u - pivot)^T V (u - pivot) times that at the pivot.
+    """
+
+    value: np.ndarray
+    slope: np.ndarray
+    covariance: np.ndarray
+    pivot: np.ndarray
+    growth: np.ndarray
+
+    def statistic(self, coords):
+        """Statistic g^T (Cov g)^-1 g of the hypothesis that the target is at given coordinates.
+
+        Parameters
+        ----------
+        coords : array, shape [..., dim]
+
+        Returns
+        -------
+        statistic : array, shape [...]
+        """
+        score = self.value + coords @ self.slope.T
+        away = coords - self.pivot
+        size = np.sum(score * np.linalg.solve(self.covariance, score[..., None])[..., 0], axis=-1)
+        return size / (1 + np.sum(away * (away @ self.growth), axis=-1))
+
+
+def predict_round_scores(protocol, state, points, fit, twin=None):
+    """Prediction about the estimate of a collection in rounds, by least squares alone.
+
+    No ridge, prior, shrinkage or bound enters, as these would bias it.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    state : RoundState
+    points : array, shape [n_opened, n_directions, *point_shape]
+    fit : ScoreFit
+        Of the same state.
+    twin : NamedTuple, optional
+
+    Returns
+    -------
+    prediction : PredictedScore
+    """
+    answers, geometry, dim = Answers(state, points), protocol.geometry, protocol.dim
+    moment = protocol.rounds.moment
+    weights = np.ones(len(answers.points))
+    if moment is None:
+        weights = bending_weights(protocol, answers, state.centers, fit)
+    rule, known = protocol.inference, np.zeros((dim, dim))
+    basis = symmetric_basis(dim, rule.hessian == "isotropic" or moment == "first")
+    if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
+        basis, known = basis[:0], rule.hessian_range[0] * np.eye(dim)
+    coords, maps, frames = charted(geometry, twin, answers.points, fit.point)
+    design = design_matrices(
+        moment, geometry, answers.points, fit.point, coords, maps, frames, basis
+    )
+    means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ known
+    scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
+    estimate, covariance, spread = _robust_least_squares(
+        design, answers.counts, weights, means, scatter, fit.score_covariance
+    )
+    least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
+    return _bounded_by_growth(estimate, covariance, basis, known, least)
+
+
+def predict_single_query_scores(fit):
+    """Prediction of a collection that asks at one point: there the Hessian at the target is known.
+
+    Parameters
+    ----------
+    fit : ScoreFit
+
+    Returns
+    -------
+    prediction : PredictedScore
+    """
+    dim = len(fit.hessian)
+    covariance = fit.score_covariance / fit.n_participants
+    return PredictedScore(
+        np.zeros(dim), fit.hessian, covariance, np.zeros(dim), np.zeros((dim, dim))
+    )
+
+
+def _robust_least_squares(design, counts, weights, means, scatter, pooled):
+    """Coefficients and their covariance, with the covariance of scores found query by query.
+
+    Returns
+    -------
+    estimate : array, shape [dim + n_basis]
+    covariance : array, shape [dim + n_basis, dim + n_basis]
+    spread : array, shape [dim + n_basis, dim + n_basis]
+        What it would be if scores had unit covariance.
+    """
+    # Offsets in units of their own size: no unit of the data decides what is taken for zero.
+    sizes = np.sqrt(np.mean(design**2, axis=(0, 1)))
+    units = np.where(sizes > 0, sizes, 1.0)
+    design = design / units
+    share = (counts * weights)[:, None, None]
+    inverse = np.linalg.pinv(_total(share * design, design), hermitian=True, rcond=1e-12)
+    estimate = inverse @ _total(share * design, means[..., None])[:, 0]
+    own = scatter / np.maximum(counts - 1, 1)[:, None, None]
+    own = np.where(counts[:, None, None] > 1, own, pooled)
+    share = share * weights[:, None, None]
+    meats = _total(share * design, own @ design), _total(share * design, design)
+    covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]
+    return estimate / units, *covariances
+
+
+def _total(left, right):
+    """Sum of left^T right over query points."""
+    return np.tensordot(left, right, axes=([0, 1], [0, 1]))
+
+
+def _bounded_by_growth(estimate, covariance, basis, known, least):
+    """Prediction from coefficients (g, K) and their covariance; see `PredictedScore`.
+
+    The growth is a mean over coordinates of the covariance of K u, raised to what it is along u:
+    a symmetric error of the Hessian is twice as large along u as across.
+    """
+    dim = basis.shape[1]
+    slope = known + np.einsum("k,kij->ij", estimate[dim:], basis)
+    pivot = np.zeros(dim)
+    for _ in range(3):
+        at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
+        both = (at_pivot @ one @ at_pivot.T for one in (covariance, least))
+        at_pivot = _no_less_than(*both)
+        weight = np.linalg.inv(at_pivot) / dim
+        weighted = np.einsum("il,klj->kij", weight, basis)
+        spread = np.tensordot(covariance[dim:, dim:], weighted, axes=1)
+        growth = _total(basis, spread)
+        mixed = np.einsum("ik,kij->j", covariance[:dim, dim:], weighted)
+        pivot = -np.linalg.pinv(growth, hermitian=True) @ mixed
+    along = dim if len(basis) == 1 else 2 * dim / (dim + 1)
+    return PredictedScore(estimate[:dim], slope, at_pivot, pivot, along * growth)
+
+
+def _no_less_than(matrix, least):
+    """Raise a covariance to a positive definite one where it is smaller."""
+    root = np.linalg.cholesky(least)
+    whitened = np.linalg.solve(root, np.linalg.solve(root, matrix).T)
+    return root @ clip_eigenvalues(whitened, 1.0) @ root.T
