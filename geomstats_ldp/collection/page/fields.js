@@ -80,12 +80,13 @@ function directionModes(width) {
   return modes;
 }
 
-function hyperbolicModes(dim) {
-  return [
+function hyperbolicModes(dim, coordinates) {
+  const modes = [
     { name: "poincare_ball", title: "Poincaré ball", toDatum: fromBall, fromDatum: toBall },
     { name: "half_space", title: "Half-space", toDatum: fromHalfSpace, fromDatum: toHalfSpace },
     { name: "hyperboloid", title: "Hyperboloid", toDatum: onSheet, fromDatum: (point) => point.slice(1) },
   ].map((mode) => ({ ...mode, labels: numbered(dim) }));
+  return coordinates ? modes.filter((mode) => mode.name === coordinates) : modes;
 }
 
 /** The organiser's names of n numbers, if there are so many. */
@@ -112,7 +113,7 @@ export function inputModes(protocol, form) {
   const { loss, geometry, record } = protocol;
   let modes = [{ name: "numbers", title: "Numbers", labels: numbered(loss.shape[0]), toDatum: (x) => x }];
   if (record.loss.name === "von_mises_fisher") modes = directionModes(loss.shape[0]);
-  else if (geometry.name === "Hyperboloid") modes = hyperbolicModes(geometry.dim);
+  else if (geometry.name === "Hyperboloid") modes = hyperbolicModes(geometry.dim, record.coordinates);
   else if (loss.shape.length === 2) modes = matrixMode(loss.shape[0], form.labels);
   const first = modes.find((mode) => mode.name === (form.coordinates ?? record.coordinates));
   if (first) modes = [first, ...modes.filter((mode) => mode !== first)];

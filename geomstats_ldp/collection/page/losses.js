@@ -1,12 +1,11 @@
 // The scores of a datum at a query, after geomstats_ldp/losses: the only functions that see a datum.
 
 import { DatumError, ProtocolError } from "./errors.js";
+import { isScale } from "./geometry.js";
 import { dot, hasShape, clipToNorm, plus, times, unit } from "./vectors.js";
 
 /** Relative distance off the manifold that is taken for rounding of the data. */
 const ON_MANIFOLD = 1e-6;
-
-const isPositive = (x) => typeof x === "number" && x > 0 && x < Infinity;
 
 function requireSpace(geometry, ...names) {
   if (!names.includes(geometry.name)) {
@@ -35,7 +34,7 @@ class VonMisesFisher extends Loss {
   constructor(spec, geometry) {
     super(geometry);
     requireSpace(geometry, "Hypersphere");
-    if (!isPositive(spec.kappa)) throw new ProtocolError("The concentration must be positive.");
+    if (!isScale(spec.kappa)) throw new ProtocolError("The concentration must be a size from 1e-40 to 1e40.");
     this.kappa = spec.kappa;
     this.shape = geometry.shape;
   }
@@ -53,7 +52,7 @@ class VonMisesFisher extends Loss {
 class BoundedVectors extends Loss {
   constructor(spec, geometry) {
     super(geometry);
-    if (!isPositive(spec.norm_bound)) throw new ProtocolError("The bound on the norm must be positive.");
+    if (!isScale(spec.norm_bound)) throw new ProtocolError("The bound on the norm must be a size from 1e-40 to 1e40.");
     this.normBound = spec.norm_bound;
   }
 
@@ -93,7 +92,7 @@ class Frechet extends Loss {
     super(geometry);
     // On the sphere a datum may have no logarithm; the Python device takes care of that.
     requireSpace(geometry, "Euclidean", "Hyperboloid", "SPDAffineInvariant", "SPDLogEuclidean");
-    if (!isPositive(spec.data_radius)) throw new ProtocolError("The radius of the data must be positive.");
+    if (!isScale(spec.data_radius)) throw new ProtocolError("The radius of the data must be a size from 1e-40 to 1e40.");
     this.dataRadius = spec.data_radius;
     this.center = geometry.checkPoint(spec.center, "The centre of the data");
     this.shape = geometry.shape;

@@ -179,7 +179,7 @@ def python_score(protocol, point, datum):
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_scores_are_those_of_python(name, javascript):
     protocol, rng = PROTOCOLS[name](), np.random.default_rng(len(name))
-    queries, data = random_queries(rng, protocol, 400), random_data(rng, protocol, 400)
+    queries, data = random_queries(rng, protocol, 250), random_data(rng, protocol, 250)
     arguments = [protocol.to_json(), protocol.fingerprint, queries.tolist(), data.tolist()]
     scores = np.array(javascript(SCORES, arguments))
     expected = np.array([python_score(protocol, *pair) for pair in zip(queries, data)])

@@ -88,6 +88,17 @@ def test_points_off_hyperbolic_space_get_a_kind_word(mode, row, field, type_in):
     assert found["field"] == field
 
 
+@pytest.mark.parametrize(
+    "space, name", [(PoincareBall(2), "poincare_ball"), (PoincareHalfSpace(2), "half_space")]
+)
+def test_the_coordinates_of_a_protocol_are_the_only_ones(space, name, type_in):
+    mean = PrivateFrechetMean(space, data_radius=1.5, **PLAN)
+    found = type_in(mean, name, [[0.1, 0.5]], form={"coordinates": "hyperboloid"})
+    assert [mode["name"] for mode in found["modes"]] == [name]
+    expected = UserCoordinates(space).to_internal([0.1, 0.5])
+    np.testing.assert_allclose(found["rows"][0]["datum"], expected, rtol=1e-14)
+
+
 def test_angles_are_directions(type_in):
     sphere = type_in(PrivateVMFLocation(**PLAN), "angles", [[90, 30], [0, 91]], n_features=3)
     np.testing.assert_allclose(sphere["rows"][0]["datum"], [0, np.sqrt(0.75), 0.5], atol=1e-15)
