@@ -89,10 +89,13 @@ export class Geometry {
 
 const isPositive = (x) => typeof x === "number" && x > 0 && x < Infinity;
 
+/** Whether a number may be a size in the units of the data. */
+export const isScale = (x) => typeof x === "number" && x >= 1e-40 && x <= 1e40;
+
 /** Whether points lie in the ball, box or band of a record, widened by a distance. */
 const REGIONS = {
   geodesic_ball({ radius }, center, geometry) {
-    if (!isPositive(radius)) throw new ProtocolError("The region must have a radius.");
+    if (!isScale(radius)) throw new ProtocolError("The region must have a radius.");
     return {
       radius: (reach) => radius + reach,
       contains: (point, reach, slack) =>
@@ -125,27 +128,34 @@ const REGIONS = {
   },
 };
 
-/** The region that holds every query: a test of points. */
+/** The region that holds every query of the plan of a record: a test of points. */
 export function queryRegion(record, geometry) {
-  const { working_region: spec, radius: rule } = record;
-  const single = record.rounds?.query ?? null;
-  if ((rule === null) === (single === null)) {
-    throw new ProtocolError("A protocol must have a query radius or rounds with one query, and not both.");
-  }
-  if (single !== null) {
-    const center = geometry.checkPoint(single, "The one query");
-    const slack = N_ROUNDINGS * geometry.rounding(center);
-    return { center, contains: (point) => geometry.space.distance(point, center) <= slack };
-  }
+  const { working_region: spec, radius: rule, rounds } = record;
   if (!Object.hasOwn(REGIONS, spec.name)) throw new ProtocolError(`No region “${spec.name}” is known.`);
-  if (!isPositive(rule.maximum)) throw new ProtocolError("The query radius must be positive.");
   const center = geometry.checkPoint(spec.center, "The centre of the region");
   const region = REGIONS[spec.name](spec, center, geometry);
+  const query = rounds?.query ?? null;
+  if ((rule === null) === (query === null)) {
+    throw new ProtocolError("A protocol must have a radius or rounds with a query, and not both.");
+  }
+  return rule === null ? onePoint(query, geometry) : around(region, center, spec, rule, geometry);
+}
+
+/** Queries around estimates in the working region. */
+function around(region, center, spec, rule, geometry) {
+  if (!isPositive(rule.maximum)) throw new ProtocolError("The query radius must be positive.");
   const reach = spec.holds_queries ? 0 : geometry.retractedDistance(rule.maximum);
   const radius = region.radius(reach);
   if (!(radius < geometry.space.injectivityRadius)) {
     throw new ProtocolError("The queries reach farther than the space goes.");
   }
   const slack = QUERY_EDGE * radius + N_ROUNDINGS * geometry.rounding(center);
-  return { center, contains: (point) => region.contains(point, reach, slack) };
+  return { contains: (point) => region.contains(point, reach, slack) };
+}
+
+/** One public query for everybody. */
+function onePoint(query, geometry) {
+  const only = geometry.checkPoint(query, "The query of the rounds");
+  const slack = N_ROUNDINGS * geometry.rounding(only);
+  return { contains: (point) => geometry.space.distance(point, only) <= slack };
 }

@@ -56,7 +56,7 @@ export class Participant {
    * Release the randomised score of one datum at a query, once.
    *
    * @param {object} query Record of the public question.
-   * @param {Array} datum
+   * @param {Array} datum In the coordinates that the protocol computes in.
    * @param {function} fill Fills a Uint32Array with random words; of the browser, but in tests.
    * @returns {string} JSON text of the message. The candidate has up to 20 digits, more than a
    *     number of JavaScript holds, so that the text is written by hand.

@@ -25,9 +25,9 @@ const LIMITS = { text: 2 ** 24, dim: 512, entries: 4096, directions: 8 * 512, de
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-function requireFields(record, names, what) {
-  const known = isObject(record) && names.every((name) => Object.hasOwn(record, name));
-  if (!known || Object.keys(record).length !== names.length) {
+function requireFields(record, names, what, optional = []) {
+  const isWhole = isObject(record) && names.every((name) => Object.hasOwn(record, name));
+  if (!isWhole || !Object.keys(record).every((name) => [...names, ...optional].includes(name))) {
     throw new ProtocolError(`${what} does not have the fields that it must have.`);
   }
 }
@@ -88,21 +88,25 @@ function checkDirections(directions, dim) {
   if (!directions.every((row) => Math.abs(dot(row, row) - 1) <= 3e-5)) throw fault;
 }
 
+/** Data may be given in another model, where the space has one. */
+function checkCoordinates(record) {
+  const isKnown = record.space.name === "Hyperboloid" && MODELS.includes(record.coordinates);
+  if (Object.hasOwn(record, "coordinates") && !isKnown) {
+    throw new ProtocolError("The protocol names coordinates that the space does not have.");
+  }
+}
+
 /** A protocol that a device may answer. */
 export class Protocol {
   /** @param {string} text As the service published it; the fingerprint is the digest of this text. */
   constructor(text) {
     const record = parseStrictly(text);
-    const isConverted = isObject(record) && Object.hasOwn(record, "coordinates");
-    requireFields(record, isConverted ? [...FIELDS, "coordinates"] : FIELDS, "The protocol");
+    requireFields(record, FIELDS, "The protocol", ["coordinates"]);
     if (record.format !== FORMAT) throw new ProtocolError(`The protocol must have format ${FORMAT}.`);
     for (const name of ["loss", "working_region", "inference"]) {
       if (!isObject(record[name])) throw new ProtocolError(`The protocol has no ${name}.`);
     }
     checkLimits(record);
-    if (isConverted && (record.space.name !== "Hyperboloid" || !MODELS.includes(record.coordinates))) {
-      throw new ProtocolError("The protocol names coordinates that there are none of.");
-    }
     this.fingerprint = sha256(text);
     this.record = record;
     this.mechanism = mechanismFromSpec(record.mechanism);
@@ -110,12 +114,13 @@ export class Protocol {
     if (this.mechanism.dim !== this.geometry.dim) {
       throw new ProtocolError("The mechanism must have the dimension of the space.");
     }
-    this.region = queryRegion(record, this.geometry);
-    this.geometry.checkPoint(record.initial_point, "The initial point");
-    checkDirections(record.directions, this.geometry.dim);
     if ((record.rounds === null) === (record.gain === null)) {
       throw new ProtocolError("A protocol must have a gain or rounds, and not both.");
     }
+    this.region = queryRegion(record, this.geometry);
+    this.geometry.checkPoint(record.initial_point, "The initial point");
+    checkDirections(record.directions, this.geometry.dim);
+    checkCoordinates(record);
     this.loss = lossFromSpec(record.loss, this.geometry);
   }
 

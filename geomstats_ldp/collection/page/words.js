@@ -31,8 +31,22 @@ export function strength(epsilon) {
 }
 
 /** JSON text on several lines; it holds no commas or brackets within texts. */
-export const onLines = (text) =>
-  text.replace(/[{,]/g, "$&\n").replace(/}+$/, "\n$&").replace(/^(?=")/gm, "  ").replace(/":/g, '": ');
+export function onLines(text) {
+  let depth = 0;
+  const line = () => `\n${"  ".repeat(depth)}`;
+  return text.replace(/":|[{},]/g, (sign) => {
+    if (sign === '":') return '": ';
+    if (sign === "}") {
+      depth -= 1;
+      return `${line()}}`;
+    }
+    if (sign === "{") depth += 1;
+    return sign + line();
+  });
+}
+
+/** A time that is not long, as people say it. */
+export const duration = (seconds) => (seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`);
 
 /** A fingerprint in groups of four, as it is easier to compare. */
 export const grouped = (fingerprint) =>
@@ -46,6 +60,8 @@ const PLANS = {
     `You are asked for ${n} numbers. Together they are a vector; one longer than ${figure(normBound)} is counted as if it had just that length.`,
   Euclidean: (n, { dataRadius, center }) =>
     `You are asked for ${n === 1 ? "a number" : `${n} numbers`}. What lies farther than ${figure(dataRadius)} from ${n === 1 ? figure(center[0]) : figures(center)} is counted as if it lay just that far.`,
+  Hypersphere: (n, { dataRadius }) =>
+    `You are asked for a direction, given by ${n} numbers. What lies farther than an angle of ${figure((dataRadius * 180) / Math.PI)} degrees from a public centre is counted as if it lay just that far.`,
   Hyperboloid: (n, { dataRadius }) =>
     `You are asked for a point of hyperbolic space. What lies farther than ${figure(dataRadius)} from a public centre is counted as if it lay just that far.`,
   SPD: (n, { dataRadius }) =>
@@ -65,4 +81,5 @@ export const AIMS = {
   pca: "leading principal component",
   spd_likelihood: "covariance matrix",
   frechet: "mean",
+  pseudo_huber: "pseudo-Huber centre",
 };

@@ -27,7 +27,14 @@ def start(epsilon=4.0, **options):
 
 @pytest.fixture
 def mean():
+    """A collection in rounds, which asks everybody at one point."""
     return start()
+
+
+@pytest.fixture
+def pairs():
+    """A collection in pairs, whose queries may lie anywhere in a ball."""
+    return PrivateFrechetMean(epsilon=4.0).start(n_features=2)
 
 
 # ---------------------------------------------------------------- refusals
@@ -87,14 +94,28 @@ def damaged(text):
     yield changed(record, "working_region", "radius", value=-1.0)
     yield changed(record, "working_region", "name", value="unheard")
     yield changed(record, "radius", "maximum", value=0.0)
-    yield changed(record, "rounds", value=None)
+    yield changed(record, "radius", value=None)
+    yield changed(record, "gain", value=None)
+    yield changed(record, "coordinates", value="poincare_ball")
+    yield changed(record, "coordinates", value=[])
     yield changed(record, "initial_point", value=[0.0, None])
     yield changed(record, "initial_point", value=[[[[[[[[[[[[[0.0]]]]]]]]]]]]])
 
 
-def test_damaged_protocols_are_refused_as_in_python(mean, javascript):
-    text = mean.protocol_.to_json()
-    texts = list(damaged(text))
+def damaged_with_one_query(text):
+    """The same of a protocol that asks everybody at one point."""
+    record = json.loads(text)
+    for query in (None, [0.0], "point", [[0.0, 0.0]], [0.0, None]):
+        yield changed(record, "rounds", "query", value=query)
+    yield changed(record, "rounds", value=None)
+    yield changed(record, "radius", value={"maximum": 0.1, "scale": 0.1, "exponent": 0.0})
+
+
+@pytest.mark.parametrize("plan", ["pairs", "one query"])
+def test_damaged_protocols_are_refused_as_in_python(plan, mean, pairs, javascript):
+    estimator, make = {"pairs": (pairs, damaged), "one query": (mean, damaged_with_one_query)}[plan]
+    text = estimator.protocol_.to_json()
+    texts = list(make(text))
     for other in texts:
         with pytest.raises(LDPError):
             Participant(Protocol.from_json(other), max_epsilon=16.0)
@@ -117,9 +138,9 @@ ASK = """async ([text, fingerprint, queries]) => {
 }"""
 
 
-def test_odd_queries_are_refused(mean, javascript):
-    protocol = mean.protocol_
-    good = json.loads(mean.queries()[0].to_json())
+def test_odd_queries_are_refused(pairs, javascript):
+    protocol = pairs.protocol_
+    good = json.loads(pairs.queries()[0].to_json())
     edge = protocol.query_region.radius
     center = protocol.query_region.center
     on_edge = {**good, "point": (center + [edge, 0.0]).tolist()}
@@ -135,6 +156,13 @@ def test_odd_queries_are_refused(mean, javascript):
     ]
     arguments = [protocol.to_json(), protocol.fingerprint, [good, on_edge, *odd]]
     assert javascript(ASK, arguments) == [None, None] + ["ProtocolError"] * len(odd)
+
+
+def test_another_point_than_the_one_query_is_refused(mean, javascript):
+    good = json.loads(mean.queries()[0].to_json())
+    others = [{**good, "point": [x, 0.0]} for x in (1e-12, 0.1)]
+    arguments = [mean.protocol_.to_json(), mean.protocol_.fingerprint, [good, *others]]
+    assert javascript(ASK, arguments) == [None, "ProtocolError", "ProtocolError"]
 
 
 def test_a_device_wants_to_know_what_it_may_spend(mean, javascript):
@@ -209,6 +237,7 @@ def test_a_device_answers_once(mean, javascript):
     assert second == "This device has answered."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator, n_features, datum",
     [
@@ -257,6 +286,7 @@ def test_messages_have_the_score_for_their_mean(estimator, n_features, datum, ja
         assert stats.ks_2samp(found, known).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_how_many_are_weighed_does_not_depend_on_the_score(javascript):
     """Blocks double; how many were refused is geometric, with the mean that the theory states."""
     mechanism = make_mechanism("privunit", epsilon=6.0, dim=3, bound=1.0)

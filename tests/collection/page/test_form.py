@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from geomstats.geometry.hyperboloid import Hyperboloid
+from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.poincare_ball import PoincareBall
 from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 from geomstats.geometry.spd_matrices import SPDAffineMetric, SPDMatrices
@@ -88,6 +89,17 @@ def test_points_off_hyperbolic_space_get_a_kind_word(mode, row, field, type_in):
     assert found["field"] == field
 
 
+@pytest.mark.parametrize(
+    "space, name", [(PoincareBall(2), "poincare_ball"), (PoincareHalfSpace(2), "half_space")]
+)
+def test_the_coordinates_of_a_protocol_are_the_only_ones(space, name, type_in):
+    mean = PrivateFrechetMean(space, data_radius=1.5, **PLAN)
+    found = type_in(mean, name, [[0.1, 0.5]], form={"coordinates": "hyperboloid"})
+    assert [mode["name"] for mode in found["modes"]] == [name]
+    expected = UserCoordinates(space).to_internal([0.1, 0.5])
+    np.testing.assert_allclose(found["rows"][0]["datum"], expected, rtol=1e-14)
+
+
 def test_angles_are_directions(type_in):
     sphere = type_in(PrivateVMFLocation(**PLAN), "angles", [[90, 30], [0, 91]], n_features=3)
     np.testing.assert_allclose(sphere["rows"][0]["datum"], [0, np.sqrt(0.75), 0.5], atol=1e-15)
@@ -99,6 +111,13 @@ def test_angles_are_directions(type_in):
     )
     np.testing.assert_allclose(lengths["rows"][0]["counted"], [0.6, 0.8])
     assert "direction" in lengths["rows"][1]["fault"]
+
+
+def test_points_of_the_sphere_are_moved_to_their_bound(type_in):
+    mean = PrivateFrechetMean(Hypersphere(2), initial_point=[0, 0, 1], data_radius=0.5, **PLAN)
+    found = type_in(mean, "components", [[0, 2, 0], [0, 0.1, 3], [0, 0, -1]])
+    assert [row["isMoved"] for row in found["rows"]] == [True, False, True]
+    np.testing.assert_allclose(found["rows"][0]["counted"], [0, np.sin(0.5), np.cos(0.5)])
 
 
 def test_a_matrix_is_typed_by_its_lower_triangle(type_in):
