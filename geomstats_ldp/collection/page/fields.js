@@ -3,7 +3,7 @@
 import { DatumError } from "./errors.js";
 import { onSheet } from "./hyperboloid.js";
 import { matrix } from "./matrices.js";
-import { dot } from "./vectors.js";
+import { dot, length, unit } from "./vectors.js";
 
 const DEGREE = Math.PI / 180;
 
@@ -62,8 +62,10 @@ function fromTriangle(numbers, n) {
   });
 }
 
+/** Ways to type a direction; only that counts. */
 function directionModes(width) {
-  const modes = [{ name: "components", title: "Components", labels: numbered(width), toDatum: direction }];
+  const toDirection = (numbers) => unit(direction(numbers));
+  const modes = [{ name: "components", title: "Components", labels: numbered(width), toDatum: toDirection }];
   if (width === 2) {
     const toDatum = ([angle]) => [Math.cos(angle * DEGREE), Math.sin(angle * DEGREE)];
     modes.push({ name: "angle", title: "Angle", labels: ["Angle in degrees"], toDatum });
@@ -77,7 +79,7 @@ function directionModes(width) {
     };
     modes.push({ name: "angles", title: "Longitude and latitude", labels, toDatum });
   }
-  return modes;
+  return modes.map((mode) => ({ ...mode, isDirection: true }));
 }
 
 function hyperbolicModes(dim, coordinates) {
@@ -112,7 +114,7 @@ function matrixMode(n, names) {
 export function inputModes(protocol, form) {
   const { loss, geometry, record } = protocol;
   let modes = [{ name: "numbers", title: "Numbers", labels: numbered(loss.shape[0]), toDatum: (x) => x }];
-  if (record.loss.name === "von_mises_fisher") modes = directionModes(loss.shape[0]);
+  if (isDirection(protocol)) modes = directionModes(loss.shape[0]);
   else if (geometry.name === "Hyperboloid") modes = hyperbolicModes(geometry.dim, record.coordinates);
   else if (loss.shape.length === 2) modes = matrixMode(loss.shape[0], form.labels);
   const first = modes.find((mode) => mode.name === (form.coordinates ?? record.coordinates));
@@ -121,9 +123,12 @@ export function inputModes(protocol, form) {
   return modes;
 }
 
+/** Whether a datum is a direction, and not a vector whose length counts. */
+export const isDirection = ({ geometry, record }) => geometry.name === "Hypersphere" && record.loss.name !== "pca";
+
 /** What a datum means: the one that is counted, and whether it was moved to the public bounds. */
 export function meaning(protocol, datum) {
-  const { loss, record } = protocol;
+  const { loss } = protocol;
   try {
     loss.check(datum);
   } catch {
@@ -132,11 +137,10 @@ export function meaning(protocol, datum) {
   }
   const counted = loss.clip(datum);
   if (!counted.flat().every(Number.isFinite)) throw new DatumError("This is too far out to be computed with.");
-  const isDirection = record.loss.name === "von_mises_fisher";
-  return { counted, isDirection, isMoved: !isDirection && isFarther(loss, datum) };
+  return { counted, isMoved: isFarther(loss, datum) };
 }
 
 function isFarther(loss, datum) {
   if (loss.dataRadius) return loss.distance(datum) > loss.dataRadius;
-  return Math.hypot(...datum) > loss.normBound;
+  return length(datum) > (loss.normBound ?? Infinity);
 }

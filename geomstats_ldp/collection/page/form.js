@@ -7,11 +7,11 @@ import { legend, picture } from "./picture.js";
 import { figure, figures } from "./words.js";
 
 /** What a datum means, in words and in the coordinates in which it was typed. */
-function said({ counted, isDirection, isMoved }, { fromDatum }) {
+function said({ counted, isMoved }, { fromDatum, isDirection }) {
   const values = fromDatum ? fromDatum(counted) : counted;
   const shown = values.length === 1 ? figure(values.flat()[0]) : figures(values);
-  if (isDirection) return `Your direction is ${shown}.`;
-  return isMoved ? `This lies beyond the public bound. It is counted as ${shown}.` : "This is counted as it is.";
+  if (isMoved) return `This lies beyond the public bound. It is counted as ${shown}.`;
+  return isDirection ? `Your direction is ${shown}.` : "This is counted as it is.";
 }
 
 /** Form of a protocol; `onDatum(datum, typed, words)` hears of a datum that can be used. */
@@ -120,7 +120,7 @@ export class Form {
     const drawing = found && picture(this.#protocol, found);
     byId("preview").classList.toggle("pictured", Boolean(drawing));
     fill("picture", drawing ?? []);
-    byId("legend").hidden = !(drawing && found.isMoved);
+    byId("legend").hidden = !(drawing && found.isMoved) || this.#mode.isDirection;
     fill("legend", drawing ? legend(this.#protocol) : []);
     fill("meaning", found ? said(found, this.#mode) : "What your numbers mean is shown here.");
     byId("meaning").className = found ? "" : "small";

@@ -7,6 +7,9 @@ import { dot, hasShape, clipToNorm, plus, times, unit } from "./vectors.js";
 /** Relative distance off the manifold that is taken for rounding of the data. */
 const ON_MANIFOLD = 1e-6;
 
+/** Points this close to the cut locus of another have no usable direction from it. */
+const CUT_MARGIN = 1e-6;
+
 function requireSpace(geometry, ...names) {
   if (!names.includes(geometry.name)) {
     throw new ProtocolError(`This page cannot compute this loss on the space “${geometry.name}”.`);
@@ -90,8 +93,6 @@ class SPDLikelihood extends BoundedVectors {
 class Frechet extends Loss {
   constructor(spec, geometry) {
     super(geometry);
-    // On the sphere a datum may have no logarithm; the Python device takes care of that.
-    requireSpace(geometry, "Euclidean", "Hyperboloid", "SPDAffineInvariant", "SPDLogEuclidean");
     if (!isScale(spec.data_radius)) throw new ProtocolError("The radius of the data must be a size from 1e-40 to 1e40.");
     this.dataRadius = spec.data_radius;
     this.center = geometry.checkPoint(spec.center, "The centre of the data");
@@ -112,11 +113,19 @@ class Frechet extends Loss {
     const { space } = this.geometry;
     const point = space.settle(datum);
     const distance = space.distance(this.center, point);
+    if (distance > space.injectivityRadius - CUT_MARGIN) return this.#aside();
     if (!(distance < Infinity)) throw new DatumError("This is too far out to be computed with.");
     if (distance <= this.dataRadius) return point;
     const scale = this.dataRadius / distance;
     const shorten = (entry) => (Array.isArray(entry) ? entry.map(shorten) : scale * entry);
     return space.exp(space.log(point, this.center).map(shorten), this.center);
+  }
+
+  /** Where a datum at the cut locus of the centre is moved: along the first vector of the frame. */
+  #aside() {
+    const { space, frame } = this.geometry;
+    const first = space.transport(frame.basis[0], frame.reference, this.center);
+    return space.exp(times(this.dataRadius, first), this.center);
   }
 
   score(datum, point) {
@@ -125,11 +134,27 @@ class Frechet extends Loss {
   }
 }
 
+/** Squared distance near the data, distance far away. */
+class PseudoHuber extends Frechet {
+  constructor(spec, geometry) {
+    super(spec, geometry);
+    if (!isScale(spec.scale)) throw new ProtocolError("The scale must be a size from 1e-40 to 1e40.");
+    this.scale = spec.scale;
+  }
+
+  coordinates(datum, point) {
+    const turned = super.coordinates(datum, point);
+    const ratios = times(1 / this.scale, turned);
+    return times(1 / Math.sqrt(1 + dot(ratios, ratios)), turned);
+  }
+}
+
 const LOSSES = {
   von_mises_fisher: VonMisesFisher,
   pca: PCA,
   spd_likelihood: SPDLikelihood,
   frechet: Frechet,
+  pseudo_huber: PseudoHuber,
 };
 
 /** Make the loss of a record, or say that this page does not have it. */

@@ -1,7 +1,7 @@
 // A small picture of what was typed and of what is counted, where two dimensions show it all.
 
 import { drawn } from "./dom.js";
-import { toBall } from "./fields.js";
+import { isDirection, toBall } from "./fields.js";
 import { eigen } from "./matrices.js";
 import { dot } from "./vectors.js";
 
@@ -135,9 +135,9 @@ export function picture(protocol, found) {
   const { loss, geometry } = protocol;
   if (geometry.name === "Hyperboloid") return geometry.dim === 2 ? disc(protocol, found) : null;
   if (loss.shape.length === 2) return loss.shape[0] === 2 ? ellipses(found) : null;
-  if (found.isDirection && loss.shape[0] === 3) return globe(found);
+  if (isDirection(protocol) && loss.shape[0] === 3) return globe(found);
   if (loss.shape[0] !== 2) return null;
-  if (found.isDirection) return compass(found);
+  if (isDirection(protocol)) return compass(found);
   return plane(loss.center ?? [0, 0], loss.dataRadius ?? loss.normBound, found);
 }
 

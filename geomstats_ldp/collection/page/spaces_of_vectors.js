@@ -1,6 +1,10 @@
 // Sphere and Euclidean space, with the closed forms of geomstats_ldp/geometry/spaces.
 
-import { dot, length, plus, unit } from "./vectors.js";
+import { ProtocolError } from "./errors.js";
+import { dot, length, plus, times, unit } from "./vectors.js";
+
+/** An angle this close to pi leaves no digits for the direction of the logarithm. */
+const ANTIPODAL_MARGIN = 1e-7;
 
 /** Euclidean space: identity transport and a constant frame. */
 export class Euclidean {
@@ -70,15 +74,34 @@ export class Sphere {
     return 2 * Math.atan2(length(plus(a, -1, b)), length(plus(a, 1, b)));
   }
 
+  log(point, base) {
+    const [chord, other] = [length(plus(point, -1, base)), length(plus(point, 1, base))];
+    const angle = 2 * Math.atan2(chord, other);
+    if (angle > Math.PI - ANTIPODAL_MARGIN) throw new ProtocolError("There is no way to an antipode.");
+    // sin(angle) = |point - base| |point + base| / 2; <base, point - base> = -|point - base|^2 / 2
+    const sine = 0.5 * chord * other;
+    const across = plus(plus(point, -1, base), 0.5 * chord * chord, base);
+    return times(sine > 0 ? angle / sine : 1, across);
+  }
+
+  exp(vector, base) {
+    const angle = length(vector);
+    const sinc = angle > 0 ? Math.sin(angle) / angle : 1;
+    return unit(plus(times(Math.cos(angle), base), sinc, vector));
+  }
+
+  /** Parallel transport along the geodesic between two points; 1 + <a, b> = |a + b|^2 / 2. */
+  transport(vector, base, end) {
+    const sum = plus(base, 1, end);
+    return plus(vector, (-2 * dot(vector, end)) / dot(sum, sum), sum);
+  }
+
   products(vector, basis) {
     return basis.map((row) => dot(row, vector));
   }
 
   coordinates(vector, point, frame) {
-    // Transport to the reference along the geodesic; 1 + <a, b> = |a + b|^2 / 2.
-    const sum = plus(frame.reference, 1, point);
-    const scale = (2 * dot(vector, frame.reference)) / dot(sum, sum);
-    return this.products(plus(vector, -scale, sum), frame.basis);
+    return this.products(this.transport(vector, point, frame.reference), frame.basis);
   }
 
   /** Distance that the retraction of a vector of the given length covers. */

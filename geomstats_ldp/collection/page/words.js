@@ -46,6 +46,8 @@ const PLANS = {
     `You are asked for ${n} numbers. Together they are a vector; one longer than ${figure(normBound)} is counted as if it had just that length.`,
   Euclidean: (n, { dataRadius, center }) =>
     `You are asked for ${n === 1 ? "a number" : `${n} numbers`}. What lies farther than ${figure(dataRadius)} from ${n === 1 ? figure(center[0]) : figures(center)} is counted as if it lay just that far.`,
+  Hypersphere: (n, { dataRadius }) =>
+    `You are asked for a direction, given by ${n} numbers. What lies farther than an angle of ${figure((dataRadius * 180) / Math.PI)} degrees from a public centre is counted as if it lay just that far.`,
   Hyperboloid: (n, { dataRadius }) =>
     `You are asked for a point of hyperbolic space. What lies farther than ${figure(dataRadius)} from a public centre is counted as if it lay just that far.`,
   SPD: (n, { dataRadius }) =>
@@ -65,4 +67,5 @@ export const AIMS = {
   pca: "leading principal component",
   spd_likelihood: "covariance matrix",
   frechet: "mean",
+  pseudo_huber: "pseudo-Huber centre",
 };

@@ -23,6 +23,7 @@ from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 from geomstats_ldp.losses import (
     FrechetLoss,
     PCALoss,
+    PseudoHuberLoss,
     SPDLikelihoodLoss,
     VonMisesFisherLoss,
     loss_of,
@@ -93,6 +94,20 @@ def hyperbolic_mean(dim=2, offset=1.0, **options):
     return build(Hyperboloid(dim=dim), loss, geodesic_ball(center, 1.0), **options)
 
 
+def spherical_mean(width=3, **options):
+    """Points of the sphere within an angle of one of the centre."""
+    center = _unit(np.arange(1.0, width + 1))
+    loss = FrechetLoss(center=center, data_radius=1.0)
+    return build(Hypersphere(dim=width - 1), loss, geodesic_ball(center, 0.7), **options)
+
+
+def pseudo_huber_centre(dim=2, **options):
+    """Points of the hyperboloid, in a loss that bends at a distance of 0.4."""
+    center = on_sheet(np.full(dim, 0.5))
+    loss = PseudoHuberLoss(center=center, data_radius=2.0, scale=0.4)
+    return build(Hyperboloid(dim=dim), loss, geodesic_ball(center, 1.0), **options)
+
+
 def spd_mean(n=2, metric=SPDAffineMetric, unit=1.0, **options):
     """SPD matrices in a ball of radius two, of any unit."""
     center = unit * _rotated(np.random.default_rng(n), np.linspace(0.7, 1.8, n))
@@ -118,6 +133,9 @@ PROTOCOLS = {
     "mean of the line, l2_ball": lambda: euclidean_mean(1, name="l2_ball"),
     "hyperbolic mean": lambda: hyperbolic_mean(2),
     "hyperbolic mean far out": lambda: hyperbolic_mean(3, offset=5.0),
+    "spherical mean": lambda: spherical_mean(3),
+    "mean of the circle": lambda: spherical_mean(2),
+    "pseudo-Huber centre": lambda: pseudo_huber_centre(2),
     "SPD(2) mean": lambda: spd_mean(2),
     "SPD(3) mean": lambda: spd_mean(3),
     "SPD(3) mean of small unit": lambda: spd_mean(3, unit=1e-9),
@@ -141,15 +159,18 @@ def random_queries(rng, protocol, n):
 def random_data(rng, protocol, n):
     """Data within the bounds, far beyond them, and of extreme units."""
     geometry, loss = protocol.geometry, protocol.loss_spec
-    if loss["name"] != "frechet":
+    if "center" not in loss:
         width = geometry.shape[0]
         sizes = 10.0 ** rng.choice([-200.0, -8.0, -1.0, 0.0, 0.0, 1.0, 8.0, 200.0], size=(n, 1))
         return rng.normal(size=(n, width)) * sizes
     center = np.array(loss["center"])
     coords = rng.normal(size=(n, geometry.dim))
-    lengths = rng.choice([1e-9, 0.1, 1.0, 1.999, 2.5, 4.0], size=n) * rng.uniform(0.5, 1.0, size=n)
+    lengths = rng.choice([1e-9, 0.1, 1.0, 1.999, 2.5, 3.1], size=n) * rng.uniform(0.5, 1.0, size=n)
     coords *= (lengths / np.linalg.norm(coords, axis=1))[:, None]
-    return np.stack([geometry.exp(geometry.lift(c, center), center) for c in coords])
+    data = np.stack([geometry.exp(geometry.lift(c, center), center) for c in coords])
+    if geometry.name == "Hypersphere":
+        data[-1] = -center  # at the cut locus of the centre
+    return data
 
 
 # ---------------------------------------------------------------- scores

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from geomstats.geometry.hyperboloid import Hyperboloid
+from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.poincare_ball import PoincareBall
 from geomstats.geometry.poincare_half_space import PoincareHalfSpace
 from geomstats.geometry.spd_matrices import SPDAffineMetric, SPDMatrices
@@ -110,6 +111,13 @@ def test_angles_are_directions(type_in):
     )
     np.testing.assert_allclose(lengths["rows"][0]["counted"], [0.6, 0.8])
     assert "direction" in lengths["rows"][1]["fault"]
+
+
+def test_points_of_the_sphere_are_moved_to_their_bound(type_in):
+    mean = PrivateFrechetMean(Hypersphere(2), initial_point=[0, 0, 1], data_radius=0.5, **PLAN)
+    found = type_in(mean, "components", [[0, 2, 0], [0, 0.1, 3], [0, 0, -1]])
+    assert [row["isMoved"] for row in found["rows"]] == [True, False, True]
+    np.testing.assert_allclose(found["rows"][0]["counted"], [0, np.sin(0.5), np.cos(0.5)])
 
 
 def test_a_matrix_is_typed_by_its_lower_triangle(type_in):
