@@ -55,7 +55,13 @@ MODELS = {
 }
 
 
-@pytest.fixture(params=MODELS)
+#: Compiled in the fast tests; the others wait for the slow ones.
+FEW = ("S2", "R3", "PCA", "vMF")
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in MODELS]
+)
 def model(request):
     estimator, data = MODELS[request.param]
     options = {"epsilon": 4.0, "n_rounds": 3, "random_state": 0}
