@@ -48,6 +48,13 @@ class Ledger:
     def _forget(self):
         self.server, self._last = RoundServer(self.study.protocol), 0
 
+    def warm_up(self):
+        """Compile what reports will need, on a server that is thrown away."""
+        server = RoundServer(self.study.protocol)
+        directions = np.repeat(np.arange(server.n_directions), 2)
+        server.add_coords(0 * directions, directions, np.eye(server.protocol.dim)[0 * directions])
+        server.estimate()
+
     @contextmanager
     def _safely(self):
         """One thread at a time; what fails half-way is read again from the start."""
