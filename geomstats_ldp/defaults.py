@@ -41,6 +41,11 @@ _TYPICAL_SCORE_VARIANCE = 0.25
 _BIAS = 1.0
 _LARGEST_RADIUS = 0.4
 
+#: The same where neither the space nor the loss says that the score bends, and the region is the
+#: only length there is: regressions with bounded residuals, whose Hessians are far under their
+#: bounds, want wide offsets.
+_MILD_BIAS = 0.15
+
 #: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
 #: score bound grows with their reach.
 _LARGEST_RADIUS_KNOWN = 0.2
@@ -132,7 +137,7 @@ def default_gain(
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
 
 
-def _balanced_radius(mechanism, hessian, length):
+def _balanced_radius(mechanism, hessian, length, bias):
     """Radius that balances bias and noise of the Hessian at the reference sample size.
 
     The relative bias of the central difference is b (h / l)^2, its relative variance
@@ -141,7 +146,7 @@ def _balanced_radius(mechanism, hessian, length):
     """
     variance = _typical_score_variance(mechanism) * mechanism.dim
     noise = variance / (REFERENCE_PARTICIPANTS * hessian**2)
-    return (length**4 * noise / (2 * _BIAS**2)) ** (1 / 6)
+    return (length**4 * noise / (2 * bias**2)) ** (1 / 6)
 
 
 def _unshifted_radius(mechanism, hessian_bound, length):
@@ -164,6 +169,7 @@ def default_radius(
     n_participants=None,
     hessian=None,
     loss_length=math.inf,
+    bends=True,
 ):
     """Query radius: fixed c n^-0.27 for a planned n, else the same rule along the run.
 
@@ -183,6 +189,8 @@ def default_radius(
         Typical eigenvalue of the Hessian, where the loss knows better than L_H / 5.
     loss_length : float
         Distance over which the score changes its slope, whatever the curvature of the space.
+    bends : bool
+        Whether the space or the loss has a length over which scores bend, or the Hessian is known.
 
     Returns
     -------
@@ -190,7 +198,7 @@ def default_radius(
     """
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
     balanced = min(
-        _balanced_radius(mechanism, hessian, length),
+        _balanced_radius(mechanism, hessian, length, _BIAS if bends else _MILD_BIAS),
         _unshifted_radius(mechanism, hessian_bound, loss_length),
     )
     if n_participants is not None:

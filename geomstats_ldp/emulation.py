@@ -248,10 +248,13 @@ class DataReader:
             # Where in the block was said already.
             raise type(error)(f"{error}, counted from row {start}") from error
 
-    def clipped(self, rows):
-        """Converted rows inside the public bounds, and what that did to them."""
+    def clipped(self, rows, twin=None):
+        """Converted rows inside the public bounds, and what that did to them.
+
+        A thread that is not the only one brings a `twin` of the geometry of its own.
+        """
         given = np.asarray(rows, dtype=float)
-        rows = clip_data(self.loss, self.geometry, given, self._twin)
+        rows = clip_data(self.loss, self.geometry, given, self._twin if twin is None else twin)
         is_moved = moved_rows(self.loss, given, rows)
         moved = (
             [(part[is_moved][:_KEPT],) for part in (given, rows)] if is_moved.any() else [()] * 2

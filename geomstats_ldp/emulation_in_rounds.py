@@ -148,13 +148,12 @@ class _RoundRun(DataReader):
         super().__init__(server, convert)
         self._server, self._work = server, copy.copy(server)
         mechanism = server.protocol.mechanism
-        self._compute, self._parts = answer_rows, (self.geometry, self.loss, mechanism)
-        twins = self.loss.twin(), mechanism.twin()
-        if server.engine.twin is not None and None not in twins:
-            self._compute, self._parts = _compiled_answer_rows, (server.engine.twin, *twins)
+        self._parts, twins = (self.loss, mechanism), (self.loss.twin(), mechanism.twin())
+        self._is_compiled = server.engine.twin is not None and None not in twins
+        if self._is_compiled:
+            self._parts = twins
         # Interpreted code would only make threads wait for each other.
-        is_compiled = self._compute is _compiled_answer_rows
-        self._n_threads = joblib.effective_n_jobs(-1) if is_compiled else 1
+        self._n_threads = joblib.effective_n_jobs(-1) if self._is_compiled else 1
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks round by round, and say what clipping did."""
@@ -188,11 +187,14 @@ class _RoundRun(DataReader):
 
     def _answer_block(self, points, place, rows, streams):
         """Which points of the round a block answers, its messages, and what clipping did."""
-        rows, clipping = self.clipped(rows)
+        # Twins of some spaces hold scratch: threads that shared one would spoil each other's.
+        twin = self.geometry.twin() if self._is_compiled else None
+        rows, clipping = self.clipped(rows, twin)
         messages = np.empty((len(rows), self.geometry.dim))
         variates = self._server.protocol.mechanism.draw(len(rows), streams)
-        asked = Asked(*self._parts, points, place)
-        self._compute(asked, rows, variates, participant_scratch(self.geometry), messages)
+        compute = _compiled_answer_rows if self._is_compiled else answer_rows
+        asked = Asked(twin or self.geometry, *self._parts, points, place)
+        compute(asked, rows, variates, participant_scratch(self.geometry), messages)
         return np.resize(np.roll(np.arange(len(points)), -place), len(rows)), messages, clipping
 
     def _add(self, indices, messages, clipping, bar):

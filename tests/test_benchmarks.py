@@ -4,6 +4,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parents[1] / "docs" / "benchmarks"
 
 
@@ -19,6 +21,14 @@ def test_the_script_prints_its_tables(capsys):
     printed = capsys.readouterr().out
     for line in ("S2, von Mises-Fisher | privunit", "IncrementalPCA, batches of 1 ", "| 1000 |"):
         assert line in printed
+
+
+@pytest.mark.slow
+def test_an_answer_takes_little_more_than_the_imports_it_rests_on(capsys):
+    """A ratio of processor times, which a busy machine leaves alone."""
+    load("device").main(["--repetitions", "3"])
+    [ratio] = re.findall(r"^ratio (.*)$", capsys.readouterr().out, re.M)
+    assert 1.0 < float(ratio) < 1.4
 
 
 def test_a_commit_beside_itself(capsys):

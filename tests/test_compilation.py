@@ -112,6 +112,7 @@ def test_an_edit_a_new_file_or_a_new_name_changes_the_digest(tmp_path):
 # ------------------------------------------------------------------------ the cache
 
 
+@pytest.mark.slow  # a process for each kind of damage
 def test_a_damaged_cache_is_made_again(toy):
     """At any length a file may be cut off at, and for both kinds of file."""
     cache = toy / "cache"
@@ -128,6 +129,7 @@ def test_a_damaged_cache_is_made_again(toy):
             assert len(mended) == 2 and len(mended[file]) > length
 
 
+@pytest.mark.slow  # a process that compiles
 def test_an_unwritable_cache_is_one_warning(toy):
     """No folder can be made under a file, whoever one is."""
     (toy / "blocked").write_text("")

@@ -7,8 +7,9 @@ import pytest
 from geomstats.geometry.euclidean import Euclidean
 from scipy.optimize import minimize_scalar
 
-from geomstats_ldp import PrivateFrechetMean
+from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator
 from geomstats_ldp.defaults import default_gain, default_radius
+from geomstats_ldp.losses import TransformedFrechetLoss, register_transform
 from geomstats_ldp.mechanisms import make_mechanism
 
 
@@ -52,6 +53,20 @@ def test_queries_stay_close_where_the_loss_bends(scale):
     error = math.sqrt((mechanism.noise_variance + 0.02 * 1.5**2) / 5000) / 0.5
     assert held.maximum == pytest.approx(math.sqrt(0.5 * error * scale / 0.3), rel=1e-12)
     assert held.maximum < free.maximum
+
+
+def test_queries_reach_farther_where_nothing_says_that_the_score_bends():
+    """The bias counts 0.15 in place of 1, and the radius goes with its third root."""
+    bent, mild = (default_radius(gaussian(), 4.0, 1.0, 10.0, 5000, bends=b) for b in (True, False))
+    assert mild.maximum / bent.maximum == pytest.approx(0.15 ** (-1 / 3), rel=1e-12)
+    # A transform whose loss states neither a length nor its Hessian, and one that states a length.
+    register_transform("straight", lambda t: t, np.ones_like, np.zeros_like)
+    loss = TransformedFrechetLoss(center=[0.0, 0.0], data_radius=1.0, transform="straight")
+    options = {"epsilon": 2.0, "initial_point": [0.0, 0.0], "n_participants": 400_000}
+    protocol = PrivateMEstimator(Euclidean(2), loss, **options).start().protocol_
+    widest = make_mechanism("privunit", epsilon=2.0, dim=2, bound=2.4)
+    expected = default_radius(widest, 1.0, 1.0, 0.4, 400_000, bends=False)
+    assert protocol.radius == expected and expected.maximum < 0.4
 
 
 @pytest.mark.parametrize("epsilon", [8.0, 1.0])

@@ -47,6 +47,7 @@ def run_tests_of(module):
                 test(*case.values)
 
 
+@pytest.mark.slow  # compiles what each page uses
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_run_and_print_what_they_say(page, registries, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)

@@ -21,6 +21,15 @@ MECHANISMS = [
     {"epsilon": 2.0, "mechanism": "l2_ball"},
     {"epsilon": math.inf},
 ]
+#: The mechanism is a type of its own to the compiler, which takes seconds.
+RUNS = pytest.mark.parametrize(
+    ("engine", "mechanism"),
+    [
+        *(("geomstats", mechanism) for mechanism in MECHANISMS),
+        ("compiled", MECHANISMS[0]),
+        *(pytest.param("compiled", m, marks=pytest.mark.slow) for m in MECHANISMS[1:]),
+    ],
+)
 SHAPES = [
     {"n_participants": 41},
     {"n_participants": 41, "pairs_per_round": 3, "retraction": "projection"},
@@ -58,15 +67,7 @@ def assert_close_states(one, other, tolerance):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize(
-    ("engine", "mechanism"),
-    [
-        *(("geomstats", mechanism) for mechanism in MECHANISMS),
-        ("compiled", MECHANISMS[0]),
-        # The mechanism is a type of its own to the compiler.
-        *(pytest.param("compiled", other, marks=pytest.mark.slow) for other in MECHANISMS[1:]),
-    ],
-)
+@RUNS
 @pytest.mark.parametrize("shape", SHAPES)
 def test_emulation_equals_the_interactive_loop(pca_protocol, pca_data, mechanism, shape, engine):
     protocol = pca_protocol(**mechanism, **shape)
@@ -106,6 +107,7 @@ def test_results_do_not_depend_on_the_block_size(
     assert same_state(pieced.state, whole.state)
 
 
+@pytest.mark.slow  # compiles for one more dimension and each mechanism
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_engines_agree(pca_protocol, pca_data, mechanism):
     n = 601
@@ -162,8 +164,7 @@ def test_a_piece_ends_with_its_round(pca_protocol, pca_data, rows):
         emulate(server, pca_data(rows), 0)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@RUNS
 @pytest.mark.parametrize("shape", SHAPES[:3])
 def test_pieces_give_the_state_of_one_call(
     pca_protocol, pca_data, same_state, mechanism, shape, engine
@@ -193,7 +194,7 @@ def test_an_open_plan_goes_on_by_whole_rounds(pca_protocol, pca_data, same_state
 def test_emulation_continues_where_messages_ended(pca_protocol, pca_data):
     protocol, data = pca_protocol(n_participants=41), pca_data(41)
     server = Server(protocol)
-    rows = np.random.default_rng(0).normal(size=(10, 3))
+    rows = emulated(Server(protocol, keep_messages=True), data, 3)[:10]
     server.replay(rows)
     query = server.queries()[0]
     server.receive(Message(query.fingerprint, query.round, query.index, np.zeros(3)))

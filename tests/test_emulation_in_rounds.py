@@ -55,7 +55,13 @@ MODELS = {
 }
 
 
-@pytest.fixture(params=MODELS)
+#: Compiled in the fast tests; the others wait for the slow ones.
+FEW = ("S2", "R3", "PCA", "vMF")
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[] if name in FEW else pytest.mark.slow) for name in MODELS]
+)
 def model(request):
     estimator, data = MODELS[request.param]
     options = {"epsilon": 4.0, "n_rounds": 3, "random_state": 0}
@@ -139,6 +145,20 @@ def test_the_number_of_threads_does_not_matter(n_threads, monkeypatch):
     monkeypatch.setattr(joblib, "effective_n_jobs", lambda n: n_threads)
     again = copy_of(pca).fit(vectors(1500))
     for a, b in zip(state_of(again), state_of(expected)):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["covariance", "SPD2 affine", "SPD2 log"])
+def test_threads_do_not_share_scratch(name, monkeypatch):
+    """Twins of SPD matrices hold scratch: shared by two threads it would spoil messages."""
+    monkeypatch.setattr("geomstats_ldp.emulation_in_rounds.BLOCK", 2000)
+    model, data = MODELS[name]
+    data = np.tile(data, (40_000 // len(data) + 1,) + (1,) * (data.ndim - 1))[:40_000]
+    fits = []
+    for n_threads in (1, 4):
+        monkeypatch.setattr(joblib, "effective_n_jobs", lambda n, count=n_threads: count)
+        fits.append(copy_of(model, n_rounds=1, random_state=0, epsilon=4.0).fit(data))
+    for a, b in zip(*map(state_of, fits)):
         np.testing.assert_array_equal(a, b)
 
 

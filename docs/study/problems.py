@@ -24,7 +24,6 @@ from scipy import stats
 from geomstats_ldp import (
     PrivateFrechetMean,
     PrivatePCA,
-    PrivateSPDCovariance,
     PrivateVMFLocation,
     emulation_in_rounds,
 )
@@ -90,10 +89,10 @@ def _move(geometry, point, coords):
     return geometry.exp(geometry.lift(coords, point), point)
 
 
-def _of_estimator(estimator, target, support, width=None):
+def _of_estimator(estimator, target, support):
     def make_protocol(epsilon, n_participants, n_rounds):
         estimator.set_params(epsilon=epsilon, n_participants=n_participants, n_rounds=n_rounds)
-        return estimator.start(width).protocol_
+        return estimator.start().protocol_
 
     return Problem(make_protocol, target, support, np.full(len(support), 1 / len(support)))
 
@@ -181,18 +180,6 @@ def _leading(eigenvalues, norm_bound, start, degrees=None):
     return _of_estimator(PrivatePCA(norm_bound=norm_bound, initial_point=center), target, support)
 
 
-def _covariance(target, norm_bound, degrees=None):
-    """Second moment of 6000 clipped vectors."""
-    rng = np.random.default_rng(6)
-    support = rng.normal(size=(6000, len(target))) @ np.linalg.cholesky(target).T
-    if degrees is not None:
-        support /= np.sqrt(rng.chisquare(degrees, size=(6000, 1)) / degrees)
-    lengths = np.linalg.norm(support, axis=1, keepdims=True)
-    clipped = support * np.minimum(1, norm_bound / lengths)
-    estimator = PrivateSPDCovariance(norm_bound=norm_bound)
-    return _of_estimator(estimator, clipped.T @ clipped / 6000, support, len(target))
-
-
 def _minimiser(protocol, support):
     """Point at which the mean score of equally likely data vanishes, by Newton's method."""
     geometry, loss, point = protocol.geometry, loss_of(protocol), np.array(protocol.initial_point)
@@ -233,8 +220,6 @@ WEAK = {
     "gap4": partial(_leading, (1.0, 0.75, 0.4, 0.2), 2.5, 0.4),
     "heavy6": partial(_leading, (1.0, 0.7, 0.5, 0.3, 0.2, 0.1), 3.0, 0.5, degrees=4),
     "spike20": partial(_leading, (3.0, *[0.3] * 19), 3.0, 0.5),
-    "cov2": partial(_covariance, np.array([[0.8, 0.3], [0.3, 0.4]]), 2.5),
-    "cov3": partial(_covariance, np.diag([0.6, 0.3, 0.15]), 2.0, degrees=5),
     "skew-H3": partial(_skewed, Hyperboloid(3), np.eye(4)[0], 2.5, 0.3),
     "line-H2": _geodesic,
     "vMF-S4": partial(_directions, 4),

@@ -226,8 +226,10 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         mechanism = self._make_mechanism(geometry, loss, widest)
         bound = loss.hessian_bound(geometry, widest)
         hessian = loss.typical_hessian(geometry, region)
+        has_length = math.isfinite(min(curvature_length(geometry), loss.bending_length))
+        bends = has_length or hessian is not None
         return default_radius(
-            mechanism, bound, length, maximum, planned, hessian, loss.bending_length
+            mechanism, bound, length, maximum, planned, hessian, loss.bending_length, bends
         )
 
 

@@ -274,7 +274,7 @@ class Collecting:
         ProtocolError
             If the width is not known, or naming the parameter that does not fit.
         """
-        known = self._known_width()
+        known, width = self._known_width(), None
         if n_features is not None:
             width = check_integer("n_features", n_features)
             if known not in (None, width):

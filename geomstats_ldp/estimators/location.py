@@ -175,3 +175,6 @@ class PrivateMEstimator(LocationEstimator):
 
     def _make_loss(self, space, center):
         return check_registered(self.loss)
+
+    def _check_known_shape(self, name, rows):
+        """Leave rows to the loss: data need not be points of the space."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Relative error of the Hessian in its weakest direction above which a Wald region is not to be
 #: relied on; chosen by the table of docs/weak_curvature.md.
-LARGEST_ERROR = 0.2
+LARGEST_ERROR = 0.15
 
 
 def predict_pair_scores(state: State, protocol: Protocol) -> PredictedScore:

@@ -155,8 +155,8 @@ class ScoreRegion(TangentRegion):
         """Geodesic distance to the end of each semi-axis, cut by the working region."""
         lengths = np.where(np.isinf(self.semi_axis_lengths), 0.0, self.semi_axis_lengths)
         ends = lengths[:, None] * self.semi_axes
-        lengths = [np.linalg.norm(self.midpoint + side * ends, axis=1) for side in (1.0, -1.0)]
-        radii = self.geometry.retracted_distance(np.max(lengths, axis=0))
+        reaches = [np.linalg.norm(self.midpoint + side * ends, axis=1) for side in (1.0, -1.0)]
+        radii = self.geometry.retracted_distance(np.max(reaches, axis=0))
         return np.where(np.isinf(self.semi_axis_lengths), self._reach(), radii)
 
     def _reach(self):
@@ -167,7 +167,7 @@ class ScoreRegion(TangentRegion):
     @property
     def is_informative(self) -> bool:
         """Whether the region is closed and stays inside the working region."""
-        return not self.is_open and TangentRegion.is_informative.fget(self)
+        return not self.is_open and super().is_informative
 
     def outline(self, directions: np.ndarray) -> np.ndarray:
         """Frame coordinates of the boundary; see `TangentRegion.outline`.
@@ -181,9 +181,9 @@ class ScoreRegion(TangentRegion):
         square = np.sum(rays * (rays @ form), axis=1)
         slope = rays @ (form @ self.midpoint + linear)
         rest = self.midpoint @ (form @ self.midpoint + 2 * linear) + constant
-        lengths = np.array([_first_root(a, b, rest) for a, b in zip(square, slope)])
-        lengths = [self._cut(ray, length) for ray, length in zip(rays, lengths)]
-        ends = self.midpoint + np.array(lengths)[:, None] * rays
+        roots = [_first_root(a, b, rest) for a, b in zip(square, slope)]
+        lengths = np.array([self._cut(ray, length) for ray, length in zip(rays, roots)])
+        ends = self.midpoint + lengths[:, None] * rays
         return ends.reshape(directions.shape)
 
     def _cut(self, ray, length):

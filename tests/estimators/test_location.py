@@ -122,6 +122,7 @@ def test_mean_direction():
     np.testing.assert_allclose(unit.estimate_, location.estimate_, atol=1e-12)
 
 
+@pytest.mark.slow  # compiles
 def test_log_euclidean_mean_of_matrices():
     space = log_euclidean()
     X = spd_data(space, 6000)

@@ -63,9 +63,10 @@ def changed(case, **parameters):
 
 
 INTERPRETED = [changed(case, tuning=Tuning(engine="geomstats")) for case in CASES]
+IN_ROUNDS = [changed(case, n_rounds=3) for case in INTERPRETED[:-2]]  # matrices take long
 
 
-@parametrize_with_checks([*INTERPRETED, *(changed(case, n_rounds=3) for case in INTERPRETED)])
+@parametrize_with_checks([*INTERPRETED, *IN_ROUNDS])
 def test_conformance(case, check):
     check(case)
 

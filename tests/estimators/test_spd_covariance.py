@@ -112,6 +112,7 @@ def test_messages_are_matrices():
     assert not hasattr(make().fit(rows), "partial_fit")
 
 
+@pytest.mark.slow  # compiles
 def test_engines_agree():
     rows = make_rows(200, target=np.diag([0.5, 0.4, 0.6]))
     engines = [Tuning(engine=engine) for engine in ("compiled", "geomstats")]
@@ -119,6 +120,7 @@ def test_engines_agree():
     np.testing.assert_allclose(fits[0].estimate_, fits[1].estimate_, atol=1e-9)
 
 
+@pytest.mark.slow  # compiles for one feature
 def test_one_feature_is_a_variance():
     rows = np.random.default_rng(0).normal(0.0, 0.8, size=(20_000, 1))
     model = make(norm_bound=2.2).fit(rows)

@@ -112,6 +112,7 @@ def test_the_unit_of_flat_factors_does_not_matter(n_rounds):
         assert_same(mean, fitted(rows, start, unit, space=space, n_rounds=n_rounds), unit)
 
 
+@pytest.mark.slow  # compiles
 @pytest.mark.parametrize("n_rounds", [None, 3])
 @pytest.mark.parametrize("unit", [0.01, 0.1, 2.0])
 def test_powers_of_matrices_scale_their_logarithms(unit, n_rounds):

@@ -21,14 +21,14 @@ CASES = [
     pytest.param(Hypersphere(2), "exponential", id="S2"),
     pytest.param(Hypersphere(2), "projection", id="S2-projection", marks=SLOW),
     pytest.param(Hypersphere(5), "exponential", id="S5", marks=SLOW),
-    pytest.param(Hyperboloid(2), "exponential", id="H2"),
+    pytest.param(Hyperboloid(2), "exponential", id="H2", marks=SLOW),
     pytest.param(Hyperboloid(5), "exponential", id="H5", marks=SLOW),
     pytest.param(Euclidean(3), "exponential", id="R3"),
     pytest.param(Euclidean(6), "exponential", id="R6", marks=SLOW),
-    pytest.param(spd("SPDAffineInvariant", 2), "exponential", id="affine2"),
+    pytest.param(spd("SPDAffineInvariant", 2), "exponential", id="affine2", marks=SLOW),
     pytest.param(spd("SPDAffineInvariant", 3), "exponential", id="affine3", marks=SLOW),
     pytest.param(spd("SPDAffineInvariant", 5), "exponential", id="affine5", marks=SLOW),
-    pytest.param(spd("SPDLogEuclidean", 2), "exponential", id="log-Euclidean2"),
+    pytest.param(spd("SPDLogEuclidean", 2), "exponential", id="log-Euclidean2", marks=SLOW),
     pytest.param(spd("SPDLogEuclidean", 3), "exponential", id="log-Euclidean3", marks=SLOW),
 ]
 

@@ -11,6 +11,7 @@ from geomstats.geometry.hypersphere import Hypersphere, HypersphereMetric
 from geomstats.geometry.matrices import Matrices
 from geomstats.geometry.spd_matrices import SPDBuresWassersteinMetric, SPDMatrices
 from geomstats.geometry.stiefel import Stiefel
+from geomstats.geometry.symmetric_matrices import SymmetricMatrices
 
 from geomstats_ldp import PrivateFrechetMean, Protocol, Tuning, register_space
 from geomstats_ldp.exceptions import ProtocolError
@@ -176,3 +177,24 @@ def test_bad_registrations_are_named(arguments, match):
 def test_unknown_spaces_are_pointed_to_the_door():
     with pytest.raises(ProtocolError, match="register_space"):
         Geometry(Matrices(2, 2), np.eye(2))
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-12, 1.0, 1e12, 1e150])
+def test_points_of_a_cone_are_known_in_any_unit(unit):
+    """A tolerance of 1e-6 in the unit of the data took small matrices that were not symmetric."""
+    geometry = Geometry(fresh(lambda: SPDMatrices(2)), [[1.0, 0.2], [0.2, 0.8]])
+    good = [[1.0, 0.3], [0.3, 0.5]], [[1.0, 1e-7], [0.0, 1.0]]
+    bad = [[1.0, 0.4], [0.0, 1.0]], [[1.0, 1e-4], [0.0, 1.0]], [[1.0, 0.0], [0.0, -0.5]]
+    assert geometry.is_on(unit * np.array(good), 1e-6).all()
+    assert not geometry.is_on(unit * np.array(bad), 1e-6).any()
+
+
+def test_points_of_other_spaces_have_a_length():
+    space = sphere()
+    geometry = Geometry(space, NORTH)
+    points = np.array([NORTH, 2 * NORTH, 1e-12 * NORTH, (1 + 1e-9) * NORTH])
+    assert geometry.is_on(points, 1e-6).tolist() == [True, False, False, True]
+    flat = Geometry(fresh(lambda: SymmetricMatrices(2)), np.zeros((2, 2)))
+    for unit in (1e-20, 1.0, 1e20):
+        assert flat.is_on(unit * np.array([[0.0, 1.0], [1.0, 2.0]]), 1e-6)
+        assert not flat.is_on(unit * np.array([[0.0, 1.0], [0.5, 2.0]]), 1e-6)

@@ -15,7 +15,14 @@ from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 
-from geomstats_ldp import Participant, PrivateFrechetMean, Protocol, Server, Tuning
+from geomstats_ldp import (
+    Participant,
+    PrivateFrechetMean,
+    PrivateSPDCovariance,
+    Protocol,
+    Server,
+    Tuning,
+)
 from geomstats_ldp.exceptions import ArgumentTypeError, DatumError, ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.mechanisms import candidates, make_mechanism
@@ -70,7 +77,7 @@ def test_queries_are_taken_up_to_the_edge_and_no_farther(place, radius):
     """The edge moved by 1e-6 in any unit, which was far out in a small one."""
     space, center, unit = PLACES[place]
     mean = PrivateFrechetMean(
-        space, initial_point=center, region_radius=radius * unit, data_radius=unit, n_rounds=4
+        space, initial_point=center, region_radius=radius * unit, data_radius=unit
     )
     protocol = mean.start().protocol_
     geometry, region = protocol.geometry, protocol.query_region
@@ -83,12 +90,22 @@ def test_queries_are_taken_up_to_the_edge_and_no_farther(place, radius):
             if not taken and 1e-5 * region.radius < rounding:
                 continue
             point = geometry.exp(geometry.lift(factor * axis, center), center)
-            query = Query.from_json(Query(protocol.fingerprint, 0, 0, "round", point).to_json())
+            query = Query.from_json(Query(protocol.fingerprint, 0, 0, "plus", point).to_json())
             if taken:
                 device(protocol)._check_query(query)
             else:
                 with pytest.raises(ProtocolError, match="public region of queries"):
                     device(protocol)._check_query(query)
+
+
+@pytest.mark.parametrize("center", [np.eye(3), np.diag([1.0, 1e-4, 1e-7]), 1e-20 * np.eye(3)])
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
+def test_the_one_query_of_a_plan_is_answered_though_its_region_has_no_radius(center, unit):
+    model = PrivateSPDCovariance(unit, epsilon=2.0, initial_point=unit**2 * center).start()
+    protocol = Protocol.from_json(model.protocol_.to_json())
+    assert protocol.query_region.radius == 0.0
+    query = Query.from_json(model.queries()[0].to_json())
+    device(protocol).respond(query, unit * np.ones(3))
 
 
 def test_the_rounding_of_a_point():

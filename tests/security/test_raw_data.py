@@ -160,9 +160,9 @@ def test_without_noise_nothing_can_be_told():
 
 
 def test_data_as_wide_as_the_noise_pass_and_nothing_can_tell(no_warning):
-    model = PrivateFrechetMean(Euclidean(2), epsilon=8.0, data_radius=4.0, random_state=0)
-    model.fit(cloud(1000, 0.5, dim=2))
+    model = PrivateFrechetMean(Euclidean(3), epsilon=8.0, data_radius=4.0, random_state=0)
+    model.fit(cloud(1000, 0.5))
     noise = math.sqrt(model.protocol_.mechanism.noise_variance)
-    rows = cloud(1000, noise, dim=2)
+    rows = cloud(1000, noise)
     rows = rows[np.linalg.norm(rows, axis=1) < model.protocol_.mechanism.support_radius]
     model.partial_fit(rows)

@@ -36,7 +36,7 @@ def snapshot(server):
 @pytest.fixture
 def server(pca_protocol):
     """A few rounds in, with one of four answers of the open round received."""
-    server = Server(pca_protocol(pairs_per_round=2, n_participants=103))
+    server = Server(pca_protocol(pairs_per_round=2, n_participants=103), "geomstats")
     for _ in range(3):
         server.receive([answer(server, query) for query in server.queries()])
     server.receive(answer(server, server.queries()[1]))
@@ -132,7 +132,7 @@ def test_support_is_the_support_of_the_mechanism(server):
 @pytest.mark.parametrize("size", [1e3, 1e125, 1e300])
 def test_gaussian_messages_that_can_never_be_are_refused(pca_protocol, size):
     """Normal noise is unbounded, but 40 standard deviations are never seen."""
-    server = Server(pca_protocol(mechanism="gaussian", delta=1e-6))
+    server = Server(pca_protocol(mechanism="gaussian", delta=1e-6), "geomstats")
     query = server.queries()[0]
     message = answer(server, query)
     before = snapshot(server)
@@ -147,7 +147,7 @@ def test_gaussian_messages_that_can_never_be_are_refused(pca_protocol, size):
 
 
 def test_l2_ball_messages_lie_on_their_sphere(pca_protocol):
-    server = Server(pca_protocol(mechanism="l2_ball"))
+    server = Server(pca_protocol(mechanism="l2_ball"), "geomstats")
     query = server.queries()[0]
     message = Participant(server.protocol, random_state=0).respond(query, [1.0, 0.5, 0.2])
     for factor in (0.0, 0.5, 1.01):
@@ -185,7 +185,7 @@ def test_a_message_of_a_complete_round_is_stale(server):
 
 
 def test_nothing_is_taken_past_the_plan(pca_protocol):
-    server = Server(pca_protocol(n_participants=5))
+    server = Server(pca_protocol(n_participants=5), "geomstats")
     messages = []
     while server.queries():
         messages.append(answer(server, server.queries()[0]))
@@ -201,7 +201,7 @@ def test_nothing_is_taken_past_the_plan(pca_protocol):
 
 
 def test_messages_of_another_run_of_the_same_people_are_foreign(server, pca_protocol):
-    other = Server(pca_protocol(pairs_per_round=2, n_participants=104))
+    other = Server(pca_protocol(pairs_per_round=2, n_participants=104), "geomstats")
     message = Participant(other.protocol, random_state=0).respond(other.queries()[0], np.ones(3))
     with pytest.raises(ForeignMessageError, match=other.protocol.fingerprint[:12]):
         server.receive(message)

@@ -34,6 +34,7 @@ def test_the_last_digits_of_doubles_tell_data_apart(name, delta, dim):
     assert result.epsilon == result.bits
 
 
+@pytest.mark.slow  # many releases
 @pytest.mark.parametrize("dim", [1, 3])
 @pytest.mark.parametrize("name", ["privunit", "l2_ball"])
 def test_candidates_tell_no_more_than_epsilon(name, dim):
@@ -89,6 +90,7 @@ def test_what_is_allowed_by_delta_is_no_leak():
     assert audit_release(release, (0.0, 1.0), n=4000, delta=0.08).epsilon <= 0.0
 
 
+@pytest.mark.slow  # many devices
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_a_device_on_an_honest_query(pca_protocol, epsilon):
     """End to end: two opposite extreme data, data that are refused elsewhere, and garbage."""

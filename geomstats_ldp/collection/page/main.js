@@ -7,7 +7,7 @@ import { Participant } from "./participant.js";
 import { Protocol } from "./protocol.js";
 import { Refusal, Service } from "./service.js";
 import { newReportId, Store } from "./store.js";
-import { AIMS, figure, grouped, onLines, percent, posterior, request, strength } from "./words.js";
+import { AIMS, duration, figure, grouped, onLines, percent, posterior, request, strength } from "./words.js";
 
 const SECTIONS = ["before", "numbers", "review", "sending", "done", "refused"];
 const STEPS = ["before", "numbers", "review"];
@@ -61,12 +61,13 @@ function explain(error) {
 }
 
 const WAITS = {
-  offline: (seconds) => `There is no connection to the service. Trying again in ${seconds} s, or when it is back.`,
-  busy: (seconds) => `The service is busy. Trying again in ${seconds} s.`,
-  "between rounds": (seconds) => `All questions of this round are out. The next round opens soon; asking again in ${seconds} s.`,
+  offline: (time) => `There is no connection to the service. Trying again in ${time}, or when it is back.`,
+  busy: (time) => `The service is busy. Trying again in ${time}.`,
+  "between rounds": (time) =>
+    `All questions of this round are out. This page asks again in ${time} for the next round; you can also close it and come back later.`,
 };
 
-const announceWait = (reason, seconds) => fill("status", WAITS[reason](seconds));
+const announceWait = (reason, seconds) => fill("status", WAITS[reason](duration(seconds)));
 
 // ---------------------------------------------------------------- before
 

@@ -31,8 +31,22 @@ export function strength(epsilon) {
 }
 
 /** JSON text on several lines; it holds no commas or brackets within texts. */
-export const onLines = (text) =>
-  text.replace(/[{,]/g, "$&\n").replace(/}+$/, "\n$&").replace(/^(?=")/gm, "  ").replace(/":/g, '": ');
+export function onLines(text) {
+  let depth = 0;
+  const line = () => `\n${"  ".repeat(depth)}`;
+  return text.replace(/":|[{},]/g, (sign) => {
+    if (sign === '":') return '": ';
+    if (sign === "}") {
+      depth -= 1;
+      return `${line()}}`;
+    }
+    if (sign === "{") depth += 1;
+    return sign + line();
+  });
+}
+
+/** A time that is not long, as people say it. */
+export const duration = (seconds) => (seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`);
 
 /** A fingerprint in groups of four, as it is easier to compare. */
 export const grouped = (fingerprint) =>

@@ -171,6 +171,7 @@ class RegisteredGeometry(Geometry):
         self.curvature = registration.curvature
         self.injectivity_radius = registration.injectivity_radius
         self.facts = _facts(registration)
+        self._is_cone = self._has_no_length(reference)
 
     @classmethod
     def accepts(cls, space):
@@ -211,16 +212,31 @@ class RegisteredGeometry(Geometry):
         return np.array(values, dtype=float).reshape((*batch, *shape))
 
     def is_on(self, points, rtol):
-        """Whether geomstats says so, to `rtol` of the squared size."""
+        """Whether geomstats says so: to `rtol` in the unit of the point if the space has none.
+
+        A cone is closed under changes of the unit, as SPD matrices are. Any other space has a
+        length of its own, and equations taken to be quadratic.
+        """
 
         def belongs(point):
             largest = float(np.max(np.abs(point)))
+            if self._is_cone:
+                return np.all(self.space.belongs(point / (largest or 1.0), atol=rtol))
             # Nothing can be said of a point whose square overflows.
             return largest < _LARGEST and np.all(
                 self.space.belongs(point, atol=rtol * max(1.0, largest**2))
             )
 
         return self._by_rows(belongs, points, shape=()) > 0
+
+    def _has_no_length(self, reference):
+        """Whether multiples of a point stay on the space, those of a tangent vector at zero."""
+        point = reference
+        if not np.any(reference):
+            noise = np.random.default_rng(0).normal(size=self.shape)
+            point = self.space.to_tangent(noise, reference)
+        point = np.asarray(point) / (np.max(np.abs(point)) or 1.0)
+        return all(np.all(self.space.belongs(k * point, atol=_ROUNDING)) for k in (0.5, 1.0, 2.0))
 
     def to_tangent(self, vector, base_point):
         """Projection onto the tangent space."""

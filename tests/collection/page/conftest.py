@@ -192,3 +192,62 @@ def javascript(chromium, stub):
     page.goto(f"{stub.url}/page/sha256.js")
     yield page.evaluate
     page.close()
+
+
+class Person:
+    """Somebody who uses the page; every request and every complaint of the browser is noted."""
+
+    def __init__(self, context, url):
+        self.page = context.new_page()
+        self.complaints, self.requests = [], []
+        self.page.on(
+            "console", lambda m: self.complaints.append(m.text) if m.type == "error" else None
+        )
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request))
+        self.page.goto(url)
+
+    def waits_for(self, section):
+        self.page.wait_for_selector(f"#{section}:not([hidden])", timeout=15000)
+
+    def takes_part(self):
+        self.waits_for("before")
+        self.page.click("#consent button")
+        self.waits_for("numbers")
+
+    def types(self, numbers):
+        for i, number in enumerate(numbers):
+            self.page.fill(f"#field-{i}", number)
+
+    def continues(self):
+        self.page.click("#form button")
+
+    def sends(self):
+        self.waits_for("review")
+        self.page.click("#send")
+
+    def answers(self, numbers):
+        self.takes_part()
+        self.types(numbers)
+        self.continues()
+        self.sends()
+        self.waits_for("done")
+
+    def is_told(self, words):
+        self.page.locator("#status").filter(has_text=words).wait_for(timeout=15000)
+
+    def text(self, selector="main"):
+        return self.page.inner_text(selector)
+
+
+@pytest.fixture
+def context(chromium):
+    context = chromium.new_context(viewport={"width": 360, "height": 740})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def visit():
+    """Opens the page in a context: a `Person` who uses it."""
+    return Person

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from geomstats_ldp import Message, PrivateFrechetMean, PrivateVMFLocation, Protocol
+from geomstats_ldp import Message, PrivateFrechetMean, Protocol
 
 DATUM = ["0.731428", "-0.298417"]
 
@@ -14,59 +14,6 @@ DATUM = ["0.731428", "-0.298417"]
 def make_mean(**options):
     mean = PrivateFrechetMean(epsilon=4.0, n_rounds=5, n_participants=2000, **options)
     return mean.start(n_features=2)
-
-
-class Person:
-    """Somebody who uses the page; every request and every complaint of the browser is noted."""
-
-    def __init__(self, context, url):
-        self.page = context.new_page()
-        self.complaints, self.requests = [], []
-        self.page.on(
-            "console", lambda m: self.complaints.append(m.text) if m.type == "error" else None
-        )
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request))
-        self.page.goto(url)
-
-    def waits_for(self, section):
-        self.page.wait_for_selector(f"#{section}:not([hidden])", timeout=15000)
-
-    def takes_part(self):
-        self.waits_for("before")
-        self.page.click("#consent button")
-        self.waits_for("numbers")
-
-    def types(self, numbers):
-        for i, number in enumerate(numbers):
-            self.page.fill(f"#field-{i}", number)
-
-    def continues(self):
-        self.page.click("#form button")
-
-    def sends(self):
-        self.waits_for("review")
-        self.page.click("#send")
-
-    def answers(self, numbers=DATUM):
-        self.takes_part()
-        self.types(numbers)
-        self.continues()
-        self.sends()
-        self.waits_for("done")
-
-    def is_told(self, words):
-        self.page.locator("#status").filter(has_text=words).wait_for(timeout=15000)
-
-    def text(self, selector="main"):
-        return self.page.inner_text(selector)
-
-
-@pytest.fixture
-def context(chromium):
-    context = chromium.new_context(viewport={"width": 360, "height": 740})
-    yield context
-    context.close()
 
 
 @pytest.fixture
@@ -79,9 +26,9 @@ def link(stub, mean):
     return stub.publish(mean.protocol_, mean.queries(4))
 
 
-def test_an_answer_arrives_and_is_counted(context, stub, mean, link):
-    person = Person(context, link)
-    person.answers()
+def test_an_answer_arrives_and_is_counted(context, stub, mean, link, visit):
+    person = visit(context, link)
+    person.answers(DATUM)
     assert "has arrived" in person.text()
     (text,) = stub.messages
     mean.partial_fit(Message.from_json(text))
@@ -89,9 +36,9 @@ def test_an_answer_arrives_and_is_counted(context, stub, mean, link):
     assert person.complaints == []
 
 
-def test_nothing_but_the_message_leaves(context, stub, link):
-    person = Person(context, link)
-    person.answers()
+def test_nothing_but_the_message_leaves(context, stub, link, visit):
+    person = visit(context, link)
+    person.answers(DATUM)
     sent = [(r.method, r.url.removeprefix(stub.url), r.post_data) for r in person.requests]
     posts = [entry for entry in sent if entry[0] != "GET"]
     assert [entry[:2] for entry in posts] == [("POST", "/v1/questions"), ("POST", "/v1/reports")]
@@ -109,9 +56,9 @@ def test_nothing_but_the_message_leaves(context, stub, link):
         assert (token in everything) == (request.method == "POST")
 
 
-def test_the_datum_is_nowhere_kept(context, link):
-    person = Person(context, link)
-    person.answers()
+def test_the_datum_is_nowhere_kept(context, link, visit):
+    person = visit(context, link)
+    person.answers(DATUM)
     kept = person.page.evaluate(
         """JSON.stringify([
             {...localStorage}, {...sessionStorage}, document.cookie, document.body.outerHTML,
@@ -123,9 +70,9 @@ def test_the_datum_is_nowhere_kept(context, link):
     assert json.loads(record) == {"state": "sent"}
 
 
-def test_a_second_visit_finds_that_all_is_done(context, stub, link):
-    Person(context, link).answers()
-    again = Person(context, link)
+def test_a_second_visit_finds_that_all_is_done(context, stub, link, visit):
+    visit(context, link).answers(DATUM)
+    again = visit(context, link)
     again.waits_for("done")
     assert "already" in again.text()
     assert [r.method for r in again.requests if "/v1/" in r.url] == []
@@ -142,8 +89,8 @@ def test_a_second_visit_finds_that_all_is_done(context, stub, link):
         (["NaN", "1"], "does not look like a number"),
     ],
 )
-def test_wrong_numbers_get_a_kind_word(typed, kind_word, context, stub, link):
-    person = Person(context, link)
+def test_wrong_numbers_get_a_kind_word(typed, kind_word, context, stub, link, visit):
+    person = visit(context, link)
     person.takes_part()
     person.types(typed)
     person.continues()
@@ -159,8 +106,8 @@ def test_wrong_numbers_get_a_kind_word(typed, kind_word, context, stub, link):
     assert len(stub.bodies) == 1
 
 
-def test_what_lies_beyond_the_bound_is_said(context, mean, link):
-    person = Person(context, link)
+def test_what_lies_beyond_the_bound_is_said(context, mean, link, visit):
+    person = visit(context, link)
     person.takes_part()
     radius = mean.protocol_.loss_spec["data_radius"]
     person.types([f"{3 * radius},0".replace(".0,", ","), "0"])
@@ -176,16 +123,16 @@ def test_what_lies_beyond_the_bound_is_said(context, mean, link):
     assert person.page.input_value("#field-0") == "0,25"
 
 
-def test_a_lost_acknowledgement_sends_the_same_report_again(context, stub, link):
+def test_a_lost_acknowledgement_sends_the_same_report_again(context, stub, link, visit):
     stub.lose_acknowledgements = 2
-    Person(context, link).answers()
+    visit(context, link).answers(DATUM)
     assert len(stub.bodies) == 3
     assert len(set(stub.bodies)) == 1
 
 
-def test_a_page_that_is_loaded_again_sends_the_same_report(context, stub, link):
+def test_a_page_that_is_loaded_again_sends_the_same_report(context, stub, link, visit):
     stub.refusals["/v1/reports"] = (500, "failure")
-    person = Person(context, link)
+    person = visit(context, link)
     person.takes_part()
     person.types(DATUM)
     person.continues()
@@ -195,14 +142,14 @@ def test_a_page_that_is_loaded_again_sends_the_same_report(context, stub, link):
     (record,) = person.page.evaluate("Object.values({...localStorage})")
     person.page.close()
     stub.refusals.clear()
-    again = Person(context, link)
+    again = visit(context, link)
     again.waits_for("done")
     assert stub.bodies == [json.loads(record)["body"]]
     assert "/v1/questions" not in "".join(r.url for r in again.requests)
 
 
-def test_an_offline_moment_is_survived(context, stub, link):
-    person = Person(context, link)
+def test_an_offline_moment_is_survived(context, stub, link, visit):
+    person = visit(context, link)
     person.takes_part()
     person.types(DATUM)
     person.continues()
@@ -216,8 +163,8 @@ def test_an_offline_moment_is_survived(context, stub, link):
     assert len(stub.bodies) == 1
 
 
-def test_two_tabs_give_one_answer(context, stub, link):
-    tabs = [Person(context, link) for _ in range(2)]
+def test_two_tabs_give_one_answer(context, stub, link, visit):
+    tabs = [visit(context, link) for _ in range(2)]
     for tab, numbers in zip(tabs, (DATUM, ["0.1", "0.2"])):
         tab.takes_part()
         tab.types(numbers)
@@ -230,9 +177,9 @@ def test_two_tabs_give_one_answer(context, stub, link):
     assert len(set(stub.bodies)) == 1
 
 
-def test_between_rounds_the_page_waits(context, stub, link):
+def test_between_rounds_the_page_waits(context, stub, link, visit):
     stub.closed_for = 2
-    person = Person(context, link)
+    person = visit(context, link)
     person.waits_for("before")
     person.page.click("#consent button")
     person.is_told("next round")
@@ -248,19 +195,19 @@ def test_between_rounds_the_page_waits(context, stub, link):
         (410, "ended", "has ended"),
     ],
 )
-def test_refusals_are_told_in_kind_words(status, code, kind_word, context, stub, link):
+def test_refusals_are_told_in_kind_words(status, code, kind_word, context, stub, link, visit):
     stub.refusals["/v1/questions"] = (status, code)
-    person = Person(context, link)
+    person = visit(context, link)
     person.waits_for("before")
     person.page.click("#consent button")
     person.waits_for("refused")
     assert kind_word in person.text("#refused")
 
 
-def test_another_protocol_is_refused_before_anything_is_asked(context, stub, mean, link):
+def test_another_protocol_is_refused_before_anything_is_asked(context, stub, mean, link, visit):
     other = make_mean(data_radius=0.5)
     stub.publish(other.protocol_, other.queries(1))
-    person = Person(context, link)
+    person = visit(context, link)
     person.waits_for("refused")
     shown = re.sub(r"\s", "", person.text("#refused-details"))
     assert mean.protocol_.fingerprint in shown
@@ -269,8 +216,8 @@ def test_another_protocol_is_refused_before_anything_is_asked(context, stub, mea
     assert person.page.locator("input:visible").count() == 0
 
 
-def test_without_a_fingerprint_epsilon_has_to_be_allowed(context, stub, mean, link):
-    person = Person(context, link.partition("&")[0])
+def test_without_a_fingerprint_epsilon_has_to_be_allowed(context, stub, mean, link, visit):
+    person = visit(context, link.partition("&")[0])
     person.waits_for("before")
     assert mean.protocol_.fingerprint in re.sub(r"\s", "", person.text("#fingerprint"))
     person.page.click("#consent button")
@@ -278,14 +225,14 @@ def test_without_a_fingerprint_epsilon_has_to_be_allowed(context, stub, mean, li
     assert not any(r.method == "POST" for r in person.requests)
     assert "epsilon of 4" in person.text("#allow")
     person.page.check("#allowed")
-    person.answers()
+    person.answers(DATUM)
     assert len(stub.messages) == 1
 
 
-def test_a_question_outside_of_the_region_is_not_answered(context, stub, link):
+def test_a_question_outside_of_the_region_is_not_answered(context, stub, link, visit):
     for question in stub.questions:
         question["point"] = [40.0, 40.0]
-    person = Person(context, link)
+    person = visit(context, link)
     person.waits_for("before")
     person.page.click("#consent button")
     person.waits_for("refused")
@@ -293,10 +240,10 @@ def test_a_question_outside_of_the_region_is_not_answered(context, stub, link):
     assert stub.bodies == []
 
 
-def test_without_a_memory_nothing_is_asked(chromium, stub, link):
+def test_without_a_memory_nothing_is_asked(chromium, stub, link, visit):
     context = chromium.new_context()
     context.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")
-    person = Person(context, link)
+    person = visit(context, link)
     person.waits_for("refused")
     assert "remember" in person.text("#refused-text")
     assert not any("/v1/" in r.url for r in person.requests)
@@ -306,117 +253,24 @@ def test_without_a_memory_nothing_is_asked(chromium, stub, link):
 @pytest.mark.parametrize(
     "fragment", ["", "#fingerprint=00", "#token=", "#token=%0Aodd", "#token=ü"]
 )
-def test_without_an_invitation_nothing_is_asked(fragment, context, stub):
-    person = Person(context, f"{stub.url}/{fragment}")
+def test_without_an_invitation_nothing_is_asked(fragment, context, stub, visit):
+    person = visit(context, f"{stub.url}/{fragment}")
     person.waits_for("refused")
     assert "invitation" in person.text("#refused-text")
     assert not any("/v1/" in r.url for r in person.requests)
 
 
-def test_the_organisers_words_are_shown_as_text(context, stub, link):
+def test_the_organisers_words_are_shown_as_text(context, stub, link, visit):
     stub.form = {
         "title": "Sleep <b>well</b>",
         "introduction": "One question.",
         "labels": ["Hours", "Mood"],
     }
-    person = Person(context, link)
+    person = visit(context, link)
     person.takes_part()
     assert person.text("#title") == "Sleep <b>well</b>"
     assert person.text("label[for=field-1]") == "Mood"
     assert person.complaints == []
-
-
-def test_a_keyboard_is_enough(context, stub, link):
-    person = Person(context, link)
-    person.waits_for("before")
-    press = person.page.keyboard.press
-
-    def tab_to(selector):
-        for _ in range(12):
-            press("Tab")
-            if person.page.evaluate("(s) => document.activeElement.matches(s)", selector):
-                return
-        pytest.fail(f"{selector} cannot be reached by the Tab key")
-
-    tab_to("#consent button")
-    press("Enter")
-    person.waits_for("numbers")
-    assert person.page.evaluate("document.activeElement.id") == "numbers-title"
-    for i, number in enumerate(DATUM):
-        tab_to(f"#field-{i}")
-        person.page.keyboard.type(number)
-    press("Enter")
-    person.waits_for("review")
-    assert person.page.evaluate("document.activeElement.id") == "review-title"
-    tab_to("#send")
-    press("Space")
-    person.waits_for("done")
-    assert len(stub.messages) == 1
-
-
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-
-#: Inputs, buttons and the like without a name for those who cannot see them.
-UNNAMED = """[...document.querySelectorAll("input, button, summary, [role=region]")]
-    .filter((node) => node.offsetParent !== null)
-    .filter((node) => !(node.labels?.length || node.textContent.trim() || node.ariaLabel))
-    .map((node) => node.outerHTML)"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_state_fits_a_phone_and_has_contrast(scheme, chromium, stub):
-    direction = PrivateVMFLocation(epsilon=2.0, n_rounds=5, n_participants=2000).start(n_features=3)
-    link = stub.publish(direction.protocol_, direction.queries(2))
-    context = chromium.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)
-    person = Person(context, link)
-
-    def looks_good():
-        assert person.page.evaluate(OVERFLOW) <= 0
-        assert person.page.evaluate(UNNAMED) == []
-        assert person.page.evaluate(FAINT) == []
-
-    person.waits_for("before")
-    person.page.click("summary")
-    looks_good()
-    person.page.click("#consent button")
-    person.waits_for("numbers")
-    person.continues()
-    looks_good()
-    person.page.check("input[value=angles]")
-    person.types(["-120.5", "45"])
-    looks_good()
-    person.continues()
-    person.waits_for("review")
-    looks_good()
-    person.sends()
-    person.waits_for("done")
-    looks_good()
-    assert person.complaints == []
-    context.close()
-
-
-#: Texts whose contrast with what is behind them is less than the 4.5 of WCAG 2.1 AA.
-FAINT = """(() => {
-    const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-    const luminance = (colour) => {
-        const [r, g, b] = channels(colour).map((c) => c / 255)
-            .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const behind = (node) => {
-        const colour = getComputedStyle(node).backgroundColor;
-        const isClear = (channels(colour)[3] ?? 1) === 0;
-        return isClear && node.parentElement ? behind(node.parentElement) : colour;
-    };
-    const hasText = (node) => [...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
-    return [...document.querySelectorAll("main *")]
-        .filter((node) => node.offsetParent !== null && hasText(node) && !node.disabled)
-        .filter((node) => {
-            const pair = [getComputedStyle(node).color, behind(node)].map(luminance);
-            return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05) < 4.5;
-        })
-        .map((node) => node.outerHTML);
-})()"""
 
 
 def test_the_protocol_of_the_page_is_that_of_python(mean, javascript):

@@ -32,13 +32,16 @@ MECHANISMS = [
 ]
 
 
+#: What says nothing else is run by the interpreter: compiling takes longer than a few hundred rows.
+COMMON = {"random_state": 0, "engine": "geomstats"}
+
+
 def trajectory(protocol, **options):
-    return SameTrajectoryRegression(protocol, **{"random_state": 0} | options)
+    return SameTrajectoryRegression(protocol, **COMMON | options)
 
 
 def half_sample(protocol, **options):
-    options = {"random_state": 0, "probe_radius": ProbeRadius(0.5, 0.05)} | options
-    return HalfSampleProbes(protocol, **options)
+    return HalfSampleProbes(protocol, **COMMON | {"probe_radius": ProbeRadius(0.5, 0.05)} | options)
 
 
 BOTH = pytest.mark.parametrize("make", [trajectory, half_sample])
@@ -146,6 +149,7 @@ def test_the_step_cap_and_the_preconditioner_act(mean_protocol, mean_data):
 # -------------------------------------------------------------------- engines, checkpoints, blocks
 
 
+@pytest.mark.slow  # compiles for each mechanism
 @BOTH
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("retraction", ["exponential", "projection"])
@@ -163,15 +167,15 @@ def test_engines_agree(pca_protocol, pca_data, make, mechanism, retraction):
 @BOTH
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_checkpoints_are_the_fits_of_prefixes(pca_protocol, pca_data, make):
-    protocol, data, totals = pca_protocol(), pca_data(999), (50, 51, 400, 999)
+    protocol, data, totals = pca_protocol(), pca_data(499), (50, 51, 200, 499)
     together = make(protocol, checkpoints=totals).fit(data)
     assert tuple(together.fits_) == totals
     for n in totals:
         alone = make(protocol).fit(data[:n])
         assert_same_fit(together.fits_[n], alone.fits_[n])
     np.testing.assert_array_equal(together.estimate_, alone.estimate_)
-    region = together.confidence_region(checkpoint=400)
-    np.testing.assert_array_equal(region.covariance, together.fits_[400].sandwich.covariance)
+    region = together.confidence_region(checkpoint=200)
+    np.testing.assert_array_equal(region.covariance, together.fits_[200].sandwich.covariance)
 
 
 @BOTH
@@ -230,12 +234,13 @@ def sphere_hessian(geometry, point, second_moment):
     return point @ second_moment @ point * np.eye(len(frame)) - frame @ second_moment @ frame.T
 
 
+@pytest.mark.slow  # compiles, for 200,000 rows
 def test_half_sample_finds_the_hessian(pca_protocol, pca_data):
     """Without noise; the ridge, which is known, is taken out before comparing."""
     n, h = 200_000, 0.1
     protocol = pca_protocol(2, epsilon=np.inf, norm_bound=10.0)
     data = pca_data(n, seed=3) / 1.5
-    fitted = half_sample(protocol, probe_radius=h).fit(data)
+    fitted = half_sample(protocol, probe_radius=h, engine="auto").fit(data)
     regression = fitted.fits_[n].sandwich.regression
     slope = regression.slope @ (np.eye(2) + regression.ridge * np.linalg.inv(regression.gram))
     expected = sphere_hessian(
@@ -258,7 +263,8 @@ def test_trajectory_finds_an_affine_hessian_slowly(mean_protocol, mean_data):
     gain = GainRule(1.0, 50.0, 0.51, np.inf)
     total = np.sum((np.arange(n // 3, n) + 51.0) ** -0.51)
     for epsilon in (np.inf, 8.0):
-        fitted = trajectory(mean_protocol(epsilon=epsilon), gain=gain).fit(mean_data(n))
+        baseline = trajectory(mean_protocol(epsilon=epsilon), gain=gain, engine="auto")
+        fitted = baseline.fit(mean_data(n))
         regression = fitted.fits_[n].sandwich.regression
         variance = np.diag(regression.residual_covariance) / np.diag(regression.gram)
         # a Gram entry averages about total / 2 independent squares: three standard deviations
@@ -276,7 +282,8 @@ def test_half_sample_covers(mean_protocol, mean_data, epsilon):
     target = protocol.initial_point + np.array([0.2, 0.1])
     covered = []
     for seed in range(repetitions):
-        fitted = half_sample(protocol, random_state=seed).fit(mean_data(n, seed=10_000 + seed))
+        baseline = half_sample(protocol, random_state=seed, engine="auto")
+        fitted = baseline.fit(mean_data(n, seed=10_000 + seed))
         covered.append(fitted.confidence_region(0.95).contains(target))
     # three Monte Carlo standard errors: 0.95 +- 0.046
     assert abs(np.mean(covered) - 0.95) < 3 * np.sqrt(0.95 * 0.05 / repetitions)
@@ -287,16 +294,16 @@ def test_half_sample_covers(mean_protocol, mean_data, epsilon):
 
 @BOTH
 def test_region_tests_and_diagnostics(pca_protocol, pca_data, make):
-    fitted = make(pca_protocol(epsilon=np.inf)).fit(pca_data(3000))
+    fitted = make(pca_protocol(epsilon=np.inf)).fit(pca_data(600))
     region = fitted.confidence_region(level=0.9)
     assert region.level == 0.9
     np.testing.assert_array_equal(region.center, fitted.estimate_)
     np.testing.assert_array_equal(region.covariance, fitted.covariance_)
     assert region.contains(fitted.estimate_)
     report = fitted.diagnostics_
-    assert report["n_participants"] == fitted.n_participants_ == 3000
-    assert report["n_estimate"] == (3000 if make is trajectory else 1500)
-    assert report["n_regression"] == (2000 if make is trajectory else 1500)
+    assert report["n_participants"] == fitted.n_participants_ == 600
+    assert report["n_estimate"] == (600 if make is trajectory else 300)
+    assert report["n_regression"] == (400 if make is trajectory else 300)
     assert report["gram_condition_number"] >= 1.0
 
 
@@ -370,6 +377,7 @@ def test_probe_radius_must_make_sense(pca_protocol, pca_data, radius, match):
         half_sample(pca_protocol(), probe_radius=radius).fit(pca_data(80))
 
 
+@pytest.mark.slow  # compiles
 def test_the_example_of_the_docs_runs(capsys):
     text = (Path(__file__).parents[3] / "docs" / "baselines.md").read_text(encoding="utf-8")
     exec(re.search(r"```python\n(.*?)```", text, re.S)[1], {})

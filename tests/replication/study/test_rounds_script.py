@@ -42,6 +42,32 @@ def test_the_mean_score_vanishes_at_the_target(script, name):
     assert problem.geometry.dist(initial, problem.target) == pytest.approx(0.6, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", ["gap3", "gap4", "heavy6", "spike20", "line-H2", "skew-H3"])
+def test_targets_of_weak_problems_are_minimisers(script, name):
+    problem = script.WEAK[name]()
+    np.testing.assert_allclose(problem.law.probabilities @ problem.scores, 0.0, atol=1e-9)
+    assert np.linalg.eigvalsh(problem.hessian)[0] > 0
+
+
+def test_the_rule_takes_the_score_region_where_it_warned(weak):
+    columns = {
+        "square": [1.0, 2.0, 3.0, 2.0],
+        "oracle": [1.0, 1.0, 1.0, 1.0],
+        "wald": [1, 0, 1, 0],
+        "wald_axis": [1.0, 2.0, 3.0, 4.0],
+        "error": [0.1, 0.3, 0.1, 0.3],
+        "score": [0, 1, 0, 1],
+        "is_open": [0, 0, 0, 1],
+        "score_axis": [1.0, 2.0, 3.0, math.inf],
+    }
+    assert tuple(columns) == weak.COLUMNS
+    row = weak.summary(np.transpose(list(columns.values())), threshold=0.2)
+    assert row["rule"] == 1.0 and row["warned"] == 0.5 and row["quiet_axis"] == 2.0
+    assert row["error"] == pytest.approx(math.sqrt(2))
+    assert weak.failures(row | {"warned": 0.4}, 8.0, 2) == ["coverage", "axis"]
+    assert weak.failures(row | {"rule": 0.95}, 8.0, 2) == []
+
+
 def test_the_oracle_has_the_covariance_of_the_population(script, rounds):
     n, n_repetitions = 1000, 60
     rows = rounds.run_some("vMF-S2", 8.0, n, 8, "late", 1, range(n_repetitions))
