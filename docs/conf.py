@@ -37,6 +37,7 @@ exclude_patterns = [
     "conf.py",
     "audit/*.py",
     "benchmarks/*.py",
+    "collection/*.py",
     "study/*.py",
 ]
 

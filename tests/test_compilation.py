@@ -166,6 +166,7 @@ def expected():
     return estimate(ROOT.parent)[2]
 
 
+@pytest.mark.slow  # a process that compiles
 def test_from_a_zip_archive(tmp_path, expected):
     archive = tmp_path / "library.zip"
     with zipfile.ZipFile(archive, "w") as file:
@@ -179,6 +180,7 @@ def test_from_a_zip_archive(tmp_path, expected):
     assert result == expected
 
 
+@pytest.mark.slow  # a process that compiles
 def test_from_byte_code_alone(tmp_path, expected):
     shutil.copytree(
         ROOT, tmp_path / "geomstats_ldp", ignore=shutil.ignore_patterns("__pycache__", "*.nb*")

@@ -238,6 +238,7 @@ def make_app(service, summarise, client_rate=100.0):
 
     @asynccontextmanager
     async def lifespan(_):
+        await run_in_threadpool(service.ledger.warm_up)
         await run_in_threadpool(service.ledger.follow)
         tending = asyncio.create_task(app.tend())
         yield

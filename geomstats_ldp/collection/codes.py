@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from geomstats_ldp.mechanisms.candidates import check_candidate
+
 #: Databases have signed integers of 64 bits, candidates are unsigned.
 _SHIFT = 2**63
+
+
+def check_candidate_of(mechanism, candidate):
+    """Raise TypeError or ValueError unless a mechanism releases such a candidate."""
+    if mechanism.candidate_width is None:
+        mechanism.candidate_vector(candidate)
+    else:
+        check_candidate(candidate)
 
 
 def to_columns(candidate):
@@ -25,24 +35,30 @@ def to_columns(candidate):
     return {"candidate": candidate - _SHIFT, "grid": None}
 
 
-def message_coords(mechanism, candidates, grids):
-    """Messages in frame coordinates, of columns of reports.
+def candidate_coords(mechanism, numbers):
+    """Messages in frame coordinates, shape [n, dim], of the column `candidate`.
 
     Parameters
     ----------
     mechanism : Mechanism
-    candidates : list of int or None
-    grids : list of bytes or None
-
-    Returns
-    -------
-    coords : array, shape [n, dim]
+    numbers : array of int, shape [n]
     """
-    if len(candidates) == 0:
+    if len(numbers) == 0:
         return np.empty((0, mechanism.dim))
-    if mechanism.candidate_width is None:
-        rows = [tuple(np.frombuffer(grid, dtype="<i8").tolist()) for grid in grids]
-        return np.array([mechanism.candidate_vector(row) for row in rows])
     # Adding 2^63 flips the top bit.
-    numbers = np.array(candidates, dtype=np.int64).view(np.uint64) ^ np.uint64(_SHIFT)
-    return mechanism.point_vector(mechanism.candidate_points(numbers))
+    candidates = np.ascontiguousarray(numbers).view(np.uint64) ^ np.uint64(_SHIFT)
+    return mechanism.point_vector(mechanism.candidate_points(candidates))
+
+
+def grid_coords(mechanism, grids):
+    """Messages in frame coordinates, shape [n, dim], of the column `grid`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    grids : list of bytes
+    """
+    coords = np.empty((len(grids), mechanism.dim))
+    for row, grid in zip(coords, grids):
+        row[:] = mechanism.candidate_vector(tuple(np.frombuffer(grid, dtype="<i8").tolist()))
+    return coords

@@ -46,6 +46,13 @@ class Ledger:
         self.server, self._last = RoundServer(study.protocol), 0
         self._before = RoundServer(study.protocol)
 
+    def warm_up(self):
+        """Compile what reports will need, on a server that is thrown away."""
+        server = RoundServer(self.study.protocol)
+        directions = np.repeat(np.arange(server.n_directions), 2)
+        server.add_coords(0 * directions, directions, np.eye(server.protocol.dim)[0 * directions])
+        server.estimate()
+
     @contextmanager
     def _safely(self):
         """One thread at a time; what fails half-way is as it was before."""

@@ -23,8 +23,8 @@ from geomstats_ldp.serialization import canonical_json
 #: What is no report, whoever sends it.
 _GARBAGE = (b"", b"{", b'"\xff"', b"[" * 2000, b"{}", b'{"report_id":1,"message":2}', b"0" * 40000)
 
-#: Longest time between two tries of one device, in seconds.
-_PAUSE = 0.05
+#: Time between two tries of one device, in seconds.
+_PAUSE = 0.2
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Rehearsal:
         habits, rng = Habits() if habits is None else habits, np.random.default_rng(seed)
         self._url, self._lock, self._outcome = url, threading.Lock(), Outcome()
         people = [_Person(token, datum, habits, rng) for token, datum in zip(tokens, data)]
-        self._waiting, self._busy = deque(people), 0
+        self._new, self._later = deque(people), []
         self._protocol, self._failure = None, None
 
     def run(self, n_clients=8, until=None):
@@ -121,32 +121,26 @@ class Rehearsal:
     def _client(self, until):
         try:
             with httpx.Client(base_url=self._url, timeout=30.0) as http:
-                while self._failure is None and not (until and until()):
-                    person = self._next()
-                    if person is None:
-                        return
-                    if person.wake > time.monotonic():
-                        time.sleep(_PAUSE / 10)
-                        is_done = False
+                person = self._next()
+                while person is not None and not (until and until()) and self._failure is None:
+                    is_done = person.wake <= time.monotonic() and self._step(http, person)
+                    if is_done:
+                        person = self._next()
+                    elif person.is_late and person.report is not None:
+                        self._later.append(person)  # others go on meanwhile
+                        person = self._next()
                     else:
-                        is_done = self._step(http, person)
-                    with self._lock:
-                        self._busy -= 1
-                        if not is_done:
-                            self._waiting.append(person)
+                        time.sleep(_PAUSE)
         except BaseException as error:
             self._failure = error
 
     def _next(self):
-        """The next person, None when everybody is done."""
-        while True:
-            with self._lock:
-                if self._waiting:
-                    self._busy += 1
-                    return self._waiting.popleft()
-                if not self._busy:
-                    return None
-            time.sleep(_PAUSE / 10)
+        """The next person: one whose lease is over, or a new one; None when there is none."""
+        with self._lock:
+            self._later.sort(key=lambda person: person.wake)
+            if self._later and (not self._new or self._later[0].wake <= time.monotonic()):
+                return self._later.pop(0)
+            return self._new.popleft() if self._new else None
 
     # ---------------------------------------------------------------- one person
 
@@ -175,7 +169,6 @@ class Rehearsal:
             if is_other and again.status_code == response.status_code == 200:
                 raise AssertionError("the same invitation was asked two questions")
         if response is None or response.status_code in (429, 503):
-            person.wake = time.monotonic() + _PAUSE
             return False
         if response.status_code != 200:
             return True
@@ -186,14 +179,14 @@ class Rehearsal:
         person.report = draw_report(self._protocol, query, person.datum)
         if person.is_late:
             person.wake = time.monotonic() + max(record["lease_until"] - time.time(), 0.0) + _PAUSE
-        return False
+            return False
+        return self._report(http, person)
 
     def _report(self, http, person):
         response = self._post(http, "/v1/reports", person.token, content=person.report)
         if person.is_double:
             response = self._post(http, "/v1/reports", person.token, content=person.report)
         if response is None or response.status_code in (429, 503):
-            person.wake = time.monotonic() + _PAUSE
             return False
         if response.is_success:
             record = json.loads(person.report)

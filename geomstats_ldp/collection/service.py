@@ -9,6 +9,7 @@ import time
 from functools import lru_cache
 
 from geomstats_ldp.collection import store, tables
+from geomstats_ldp.collection.codes import check_candidate_of
 from geomstats_ldp.collection.dealing import Dealer
 from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.times import cut_up
@@ -153,7 +154,7 @@ class Service:
         if message.round >= largest[0] or message.index >= largest[1]:
             raise Refusal(422, "bad_message", "message must answer a question of this study")
         try:
-            self.protocol.mechanism.candidate_vector(message.candidate)
+            check_candidate_of(self.protocol.mechanism, message.candidate)
         except BAD_CONTENT as error:
             raise Refusal(422, "bad_message", "message must hold a candidate") from error
         return message

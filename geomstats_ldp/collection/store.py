@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import insert, text
 
-from geomstats_ldp.collection.codes import message_coords, to_columns
+from geomstats_ldp.collection.codes import candidate_coords, grid_coords, to_columns
 from geomstats_ldp.collection.tables import INVITATIONS, STUDY
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Protocol
@@ -203,10 +204,11 @@ _REPORT_OF = text(
     "WHERE token_hash = :token_hash OR report_id = :report_id"
 )
 
-_READ = text(
-    "SELECT id, round, direction, candidate, grid FROM reports "
+_READ = (
+    "SELECT id, round, direction, {} FROM reports "
     "WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit"
 )
+_READ_CANDIDATES, _READ_GRIDS = text(_READ.format("candidate")), text(_READ.format("grid"))
 
 
 def add_report(connection, token_hash, report_id, message):
@@ -245,10 +247,21 @@ def last_report(connection):
 
 def read_reports(connection, mechanism, after, last, limit):
     """`Reports` numbered from after `after` to `last`, the first `limit` of them."""
-    rows = connection.execute(_READ, {"after": after, "last": last, "limit": limit}).all()
-    ids, rounds, directions, candidates, grids = zip(*rows) if rows else ((),) * 5
-    numbers = (np.array(column, dtype=np.int64) for column in (ids, rounds, directions))
-    return Reports(*numbers, message_coords(mechanism, candidates, grids))
+    span = {"after": after, "last": last, "limit": limit}
+    if mechanism.candidate_width is None:
+        rows = connection.execute(_READ_GRIDS, span).all()
+        messages = grid_coords(mechanism, [row.grid for row in rows])
+        table = _table([row[:3] for row in rows], 3)
+    else:
+        table = _table(connection.execute(_READ_CANDIDATES, span).all(), 4)
+        messages = candidate_coords(mechanism, table[:, 3])
+    return Reports(*np.ascontiguousarray(table[:, :3].T), messages)
+
+
+def _table(rows, width):
+    """Integers of rows, shape [n, width]."""
+    numbers = np.fromiter(chain.from_iterable(rows), np.int64, width * len(rows))
+    return numbers.reshape(-1, width)
 
 
 # ------------------------------------------------------------------ closings

@@ -15,6 +15,7 @@ from geomstats_ldp import estimators
 from geomstats_ldp.exceptions import LDPError, LDPWarning, NotReadyError, ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import loss_from_spec
+from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.serialization import BAD_CONTENT, decode
 from geomstats_ldp.validation import check_choice, check_integer
 
@@ -166,17 +167,23 @@ def make_study_protocol(description):
     if protocol.rounds is None:
         raise ProtocolError("n_rounds must be among the [parameters]: a service asks in rounds")
     protocol.mechanism.check_releasable()
-    changes = {}
-    if description["rounds"]["quota"] is not None:
-        changes["sizes"] = tuple(description["rounds"]["quota"])
-    if description["rounds"]["minimum_batch"] is not None:
-        changes["minimum"] = description["rounds"]["minimum_batch"]
-    protocol = replace(protocol, rounds=replace(protocol.rounds, **changes))
+    protocol = Protocol.from_json(_with_plan(protocol, **description["rounds"]).to_json())
     if protocol.rounds.sizes is None and description["service"]["deadline_seconds"] is None:
         raise ProtocolError(
             "n_participants, a quota or deadline_seconds must be given: nothing would close a round"
         )
     return protocol
+
+
+def _with_plan(protocol, quota, minimum_batch):
+    """Protocol with sizes of rounds and a smallest batch, where they are given."""
+    rounds, n_participants = protocol.rounds, protocol.n_participants
+    if quota is not None:
+        rounds = replace(rounds, sizes=quota, minimum=min(rounds.minimum, *quota))
+        n_participants = n_participants or rounds.n_participants
+    if minimum_batch is not None:
+        rounds = replace(rounds, minimum=minimum_batch)
+    return replace(protocol, rounds=rounds, n_participants=n_participants)
 
 
 def fitted_estimator(description, server):
