@@ -211,9 +211,8 @@ class Participant:
         query : Query
         datum : array-like
             Raw datum, as for `check`; it is clipped to the public bounds of the loss here. One that
-            is not finite,
-            has the wrong shape, is off the manifold, or has no score at the query is answered as if
-            its score were zero, at full privacy. `check` tells before.
+            is not finite, has the wrong shape, is off the manifold, or has no score at the query is
+            answered as if its score were zero, at full privacy. `check` tells before.
 
         Returns
         -------

@@ -203,6 +203,8 @@ def postgres(tmp_path_factory):
 @pytest.fixture
 def postgres_url(postgres, request):
     """URL of an empty database."""
+    if not REQUIRED:
+        pytest.importorskip("psycopg", reason="needs the extra postgresql")
     import psycopg
 
     name = "test_" + str(abs(hash(request.node.nodeid)))

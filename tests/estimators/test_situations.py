@@ -143,7 +143,8 @@ def test_ill_conditioned_centres(metric, condition):
 @pytest.mark.parametrize("start", [np.diag([1e4, 1e-4]), np.diag([1.0, 1e-8])])
 def test_ill_conditioned_covariances(start):
     rows = np.random.default_rng(0).normal(size=(30, 2)) * np.sqrt(np.diag(start))
-    model = PrivateSPDCovariance(norm_bound=3.0, initial_point=start, **PLAIN).fit(rows)
+    bound = 3.0 * np.sqrt(start[0, 0])
+    model = PrivateSPDCovariance(norm_bound=bound, initial_point=start, **PLAIN).fit(rows)
     assert np.isfinite(model.estimate_).all()
     region = model.confidence_region()
     assert np.isfinite(region.covariance).all() and not region.is_informative
