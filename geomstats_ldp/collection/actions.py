@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -20,6 +21,7 @@ from geomstats_ldp.collection.migrations import migrate
 from geomstats_ldp.collection.times import cut_down
 from geomstats_ldp.exceptions import CollectionError, NotReadyError
 from geomstats_ldp.files import write_atomically
+from geomstats_ldp.validation import check_integer
 
 
 @contextmanager
@@ -36,18 +38,21 @@ def new(arguments):
     """Make the database and write the protocol."""
     description = study.read_study_file(arguments.study.read_text(encoding="utf-8"))
     protocol = study.make_study_protocol(description)
+    text, path = protocol.to_json().encode(), Path("protocol.json")
+    if path.exists() and path.read_bytes() != text:
+        raise CollectionError(f"{path} is of another collection; work in a folder of its own")
     engine = tables.connect(arguments.database)
+    tables.make_file(engine)
     migrate(engine)
     opened = cut_down(time.time(), description["service"]["time_precision_seconds"])
     with tables.writing_alone(engine) as connection:
         if store.has_study(connection):
             raise CollectionError("the database holds a collection already; name another")
         key = store.add_study(connection, protocol, description, opened)
-    text = protocol.to_json().encode()
-    write_atomically(Path("protocol.json"), lambda file: file.write(text))
+    write_atomically(path, lambda file: file.write(text))
     print(protocol.mechanism)
     print(f"rounds       {protocol.rounds.sizes or protocol.rounds.n_rounds}")
-    print("protocol     protocol.json")
+    print(f"protocol     {path}")
     print(f"fingerprint  {protocol.fingerprint}")
     print(f"admin key    {key}")
     print("Publish protocol and fingerprint. Keep the admin key: it is written nowhere else.")
@@ -83,6 +88,7 @@ def serve(arguments):
 
 def invite(arguments):
     """Print links, one a line."""
+    check_integer("--count", arguments.count, 1)
     ledger = _open(arguments)
     with tables.writing(ledger.engine) as connection:
         tokens = store.add_invitations(connection, arguments.count)
@@ -187,7 +193,9 @@ def answer(arguments):
 def read_datum(path):
     """Vector of a CSV file of one line, or matrix of one of more lines."""
     try:
-        rows = np.loadtxt(path, delimiter=",", ndmin=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of an empty file
+            rows = np.loadtxt(path, delimiter=",", ndmin=2)
     except ValueError:
         rows = np.empty((0, 0))  # numpy quotes the value, which is somebody's datum
     if rows.size == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import mimetypes
+import threading
 import time
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -58,7 +60,7 @@ class App:
         self._by_token = RateLimit(_TOKEN_RATE, _TOKEN_BURST, time.monotonic)
         self._by_client = RateLimit(client_rate, max(4 * client_rate, 1), time.monotonic)
         self._protocol_text = service.protocol.to_json()
-        self._result = (None, None)
+        self._result, self._one_at_a_time = (None, None), threading.Lock()
 
     # ---------------------------------------------------------------- participants
 
@@ -95,14 +97,15 @@ class App:
 
     def _make_result(self):
         server = self.service.ledger.server
-        n_participants, record = self._result
-        if n_participants != server.n_participants:
-            try:
-                record = self._summarise(self.service.study.description, server)
-            except NotReadyError as error:
-                raise Refusal(409, "not_ready", "too few have answered for a region") from error
-            self._result = record["n_participants"], record
-        return record
+        with self._one_at_a_time:  # who comes meanwhile takes what the first one makes
+            n_participants, record = self._result
+            if n_participants != server.n_participants:
+                try:
+                    record = self._summarise(self.service.study.description, server)
+                except NotReadyError as error:
+                    raise Refusal(409, "not_ready", "too few have answered for a region") from error
+                self._result = record["n_participants"], record
+            return record
 
     # ---------------------------------------------------------------- admin
 
@@ -198,6 +201,11 @@ async def _refuse_http(request, error):
     return response
 
 
+async def _refuse_nobody(request, error):
+    # The client has gone; nobody reads this, and nothing is to be logged.
+    return Refusal(400, "gone", "the request was not complete").response()
+
+
 async def _refuse_database(request, error):
     _LOGGER.error("the database does not answer: %s", type(error).__name__)
     return Refusal(503, "unavailable", "the service cannot store now; try again", 2).response()
@@ -254,9 +262,13 @@ def make_app(service, summarise, client_rate=100.0):
     handlers = {
         Refusal: _refuse,
         HTTPException: _refuse_http,
+        ClientDisconnect: _refuse_nobody,
         SQLAlchemyError: _refuse_database,
         Exception: _refuse_failure,
     }
-    return Starlette(
+    application = Starlette(
         routes=[*routes, *_page_routes()], exception_handlers=handlers, lifespan=lifespan
     )
+    # A redirection would go wherever the header Host of the request says.
+    application.router.redirect_slashes = False
+    return application

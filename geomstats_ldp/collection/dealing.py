@@ -36,7 +36,7 @@ class Dealer:
     def __init__(self, engine, ledger, clock):
         self._engine, self._ledger, self._clock = engine, ledger, clock
         self._lock = threading.Lock()
-        self._round, self._hand, self._next_count = None, [], 0.0
+        self._round, self._hand, self._pause = None, [], (0.0, 0.0)
         self._rng = np.random.default_rng()
 
     def deal(self):
@@ -46,8 +46,9 @@ class Dealer:
             if server.is_complete:
                 return None
             if self._round != server.round:
-                self._round, self._hand, self._next_count = server.round, [], 0.0
-            if not self._hand and self._clock() >= self._next_count:
+                self._round, self._hand, self._pause = server.round, [], (0.0, 0.0)
+            # A clock that is set back must not make the pause longer.
+            if not self._hand and not self._pause[0] <= self._clock() < self._pause[1]:
                 self._refill(server)
             return (self._round, self._hand.pop()) if self._hand else None
 
@@ -61,7 +62,7 @@ class Dealer:
         # Half of what is left, so that workers that count at the same time do not overshoot.
         share = min(-(-max(left, 0) // 2), _HAND)
         self._hand = fewest_first(counts, share, self._rng)
-        self._next_count = started + (self._clock() - started) / _SHARE
+        self._pause = started, started + (self._clock() - started) / _SHARE
 
 
 def fewest_first(counts, n, rng):

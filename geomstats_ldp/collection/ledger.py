@@ -43,10 +43,8 @@ class Ledger:
     def __init__(self, engine, study, clock=time.time):
         self.engine, self.study, self.clock = engine, study, clock
         self._lock = threading.Lock()
-        self._forget()
-
-    def _forget(self):
-        self.server, self._last = RoundServer(self.study.protocol), 0
+        self.server, self._last = RoundServer(study.protocol), 0
+        self._before = RoundServer(study.protocol)
 
     def warm_up(self):
         """Compile what reports will need, on a server that is thrown away."""
@@ -57,14 +55,15 @@ class Ledger:
 
     @contextmanager
     def _safely(self):
-        """One thread at a time; what fails half-way is read again from the start."""
+        """One thread at a time; what fails half-way is as it was before."""
         with self._lock:
+            last = self._last
+            self._before.adopt(self.server)
             try:
                 yield
-            except NotReadyError:
-                raise
             except BaseException:
-                self._forget()
+                self._last = last
+                self.server.adopt(self._before)
                 raise
 
     def follow(self):
@@ -90,10 +89,15 @@ class Ledger:
             If too few have answered in it.
         """
         self.follow()
-        with self._safely(), tables.writing_alone(self.engine) as connection:
-            self._walk(store.last_report(connection), lambda write=False: nullcontext(connection))
-            if self.server.round == number and not self.server.is_complete:
-                self._close(connection)
+        with self._safely():
+            recorded = None
+            with tables.writing_alone(self.engine) as connection:
+                last = store.last_report(connection)
+                self._walk(last, lambda write=False: nullcontext(connection))
+                if self.server.round == number and not self.server.is_complete:
+                    recorded = self._record_closing(connection)
+            if recorded is not None:
+                self.server.close_round(recorded.center)
 
     def close_if_due(self):
         """Close the open round if its deadline has passed and enough have answered."""
@@ -167,22 +171,25 @@ class Ledger:
             return True
         if known is None and self.server.round_size() == 0:
             with connect(write=True) as connection:
-                self._close(connection)
+                recorded = self._record_closing(connection)
+            self.server.close_round(recorded.center)
             return True
         return False
 
-    def _close(self, connection):
-        """Record that the open round ends with the report taken last, and close it as recorded."""
+    def _record_closing(self, connection):
+        """Record that the open round ends with the report taken last; what stands on record.
+
+        Nobody may ask around a point before it is on the disk: close the round after that.
+        """
         server, precision = self.server, self.study.service["time_precision_seconds"]
         answered, minimum = server.n_in_round, server.protocol.rounds.minimum
         if answered < minimum:
             raise NotReadyError(
-                f"a round may close with {minimum} answers at least; round {server.round} has "
-                f"{answered}"
+                f"a round may close with {minimum} answers at least; the open one has {answered}"
             )
         closed = cut_down(self.clock(), precision)
         store.add_closing(connection, server.round, self._last, server.estimate(), closed)
-        server.close_round(store.closing(connection, server.round).center)
+        return store.closing(connection, server.round)
 
     # ---------------------------------------------------------------- transcript
 

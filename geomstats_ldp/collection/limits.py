@@ -9,6 +9,9 @@ from hashlib import blake2b
 #: Largest body of a request, in bytes; a Gaussian message of 512 integers fits in.
 LARGEST_BODY = 2**15
 
+#: Longest time that a body may take to arrive, in seconds.
+LONGEST_UPLOAD = 30
+
 #: Longest token or key, in characters.
 LONGEST_SECRET = 128
 

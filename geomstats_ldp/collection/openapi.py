@@ -100,7 +100,7 @@ def describe():
         "headers": {"X-Protocol-Fingerprint": {"schema": _TEXT}},
         "content": {"application/json": {"schema": {"type": "object"}}},
     }
-    body = (400, 401, 409, 413, 415, 422)
+    body = (400, 401, 408, 409, 413, 415, 422)
     paths = {
         "/v1/protocol": {"get": protocol},
         "/v1/form": {"get": _operation("Words of the page for browsers", {200: "Form"})},
@@ -108,7 +108,7 @@ def describe():
             "post": _operation(
                 "The question of an invitation, the same one until its lease ends",
                 {200: "Question"},
-                (401, 409, 410, 413),
+                (401, 408, 409, 410, 413),
                 is_secret=True,
             )
         },
@@ -125,7 +125,7 @@ def describe():
         "/v1/result": {"get": _operation("Estimate and region so far", {200: "Result"}, (409,))},
         "/v1/admin/close-round": {
             "post": _operation(
-                "Close the open round", {200: "Status"}, (401, 409, 413), is_secret=True
+                "Close the open round", {200: "Status"}, (401, 408, 409, 413), is_secret=True
             )
         },
         "/v1/admin/invitations": {

@@ -74,9 +74,9 @@ class Service:
         def job(connection):
             try:
                 number, direction, lease_until = self._question(connection, token_hash)
+                query = self._query_text(number, direction)
             except Refusal as refusal:
                 return refusal
-            query = self._query_text(number, direction)
             return f'{{"query":{query},"lease_until":{lease_until}}}'
 
         return job
@@ -109,7 +109,10 @@ class Service:
         return known.round, known.direction, known.lease_until
 
     def _make_query_text(self, number, direction):
-        point = self.ledger.server.points(number)[direction]
+        server = self.ledger.server
+        if number >= server.state.n_opened:  # another worker has opened the round
+            raise Refusal(503, "behind", "this worker does not know the round yet; ask again", 1)
+        point = server.points(number)[direction]
         query = Query(self.protocol.fingerprint, number, direction, "round", point)
         return query.to_json()
 

@@ -111,6 +111,13 @@ def connect(url):
     return engine
 
 
+def make_file(engine):
+    """Make the file of an SQLite database, unless it is there, for its owner alone."""
+    path = engine.url.database
+    if engine.dialect.name == "sqlite" and path and path != ":memory:":
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
 def check_exists(engine):
     """Raise NotReadyError if the file of an SQLite database is missing; it would be made."""
     path = engine.url.database

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 
 from starlette.responses import Response
 
-from geomstats_ldp.collection.limits import LARGEST_BODY, LONGEST_SECRET
+from geomstats_ldp.collection.limits import LARGEST_BODY, LONGEST_SECRET, LONGEST_UPLOAD
 from geomstats_ldp.serialization import BAD_CONTENT, parse_json
 
 #: The page may run its own files and talk to this service, and nothing else.
@@ -75,7 +76,15 @@ def bearer(request):
 
 
 async def read_body(request):
-    """Body of a request, or Refusal once it is too large."""
+    """Body of a request, or Refusal once it is too large or takes too long."""
+    try:
+        return await asyncio.wait_for(_read_parts(request), LONGEST_UPLOAD)
+    except asyncio.TimeoutError:
+        message = f"a body has to arrive within {LONGEST_UPLOAD} seconds"
+        raise Refusal(408, "too_slow", message) from None
+
+
+async def _read_parts(request):
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)

@@ -116,6 +116,11 @@ class Inferring:
         -------
         functional : SmoothFunctional or ProfiledFunctional
 
+        Raises
+        ------
+        ProtocolError
+            If `kind` or `transform` is none of these, or a transform is given with "score".
+
         Warns
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning

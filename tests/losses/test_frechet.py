@@ -87,7 +87,7 @@ def test_comparison_is_one_at_distance_zero(setting):
 def test_unknown_curvature_asks_for_a_hessian_bound(setting_of, monkeypatch):
     setting = setting_of("hyperboloid2")
     monkeypatch.setattr(setting.geometry, "curvature", (-np.inf, np.inf), raising=False)
-    with pytest.raises(ProtocolError, match="hessian_bound must be given"):
+    with pytest.raises(ProtocolError, match="hessian_bound to make_protocol"):
         frechet(setting).hessian_bound(setting.geometry, setting.region)
 
 
