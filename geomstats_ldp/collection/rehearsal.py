@@ -127,7 +127,8 @@ class Rehearsal:
                     if is_done:
                         person = self._next()
                     elif person.is_late and person.report is not None:
-                        self._later.append(person)  # others go on meanwhile
+                        with self._lock:
+                            self._later.append(person)  # others go on meanwhile
                         person = self._next()
                     else:
                         time.sleep(_PAUSE)
