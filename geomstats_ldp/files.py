@@ -20,7 +20,7 @@ _NEW_FILE = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 
 
-def write_atomically(path, write, check=None):
+def write_atomically(path, write, check=None, mode=0o666):
     """Call ``write(file)`` on a temporary file that takes the place of `path` when complete.
 
     File and folder are on disk when this returns. An existing file keeps its permissions and,
@@ -35,6 +35,8 @@ def write_atomically(path, write, check=None):
     check : callable, optional
         Called without arguments just before the file is replaced, while no other process can
         replace a file of this folder. What it raises leaves the old file in place.
+    mode : int
+        Permissions of a file that is new, less those that the process masks.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def write_atomically(path, write, check=None):
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}")
     _remove_orphans(path)
-    part, file = _open_part(path)
+    part, file = _open_part(path, mode)
     try:
         write(file)
         file.flush()
@@ -64,13 +66,12 @@ def write_atomically(path, write, check=None):
     file.close()
 
 
-def _open_part(path):
+def _open_part(path, mode):
     """Create a temporary file beside `path`, locked for as long as its writer lives."""
     old = os.stat(path) if path.exists() else None
     while True:
         part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-        mode = 0o666 if old is None else 0o600
-        handle = os.open(part, _NEW_FILE, mode)
+        handle = os.open(part, _NEW_FILE, mode if old is None else 0o600)
         if _lock(handle) and os.fstat(handle).st_nlink == 0:
             os.close(handle)  # somebody took it for an orphan before it was locked
             continue

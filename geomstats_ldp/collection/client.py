@@ -8,7 +8,13 @@ import httpx
 
 from geomstats_ldp.exceptions import CollectionError
 from geomstats_ldp.protocol import Protocol, Query
-from geomstats_ldp.serialization import SHORT_TEXT, canonical_json, parse_json
+from geomstats_ldp.serialization import (
+    BAD_CONTENT,
+    LONG_TEXT,
+    SHORT_TEXT,
+    canonical_json,
+    parse_json,
+)
 
 #: Answers of a service that is to be asked again later.
 _LATER = {429, 500, 502, 503, 504}
@@ -38,12 +44,9 @@ class Client:
 
     def __init__(self, url, token, patience=600.0, transport=None):
         self._patience = patience
-        self._http = httpx.Client(
-            base_url=url,
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=30.0,
-            transport=transport,
-        )
+        # Not sent with the protocol: who reads that and stays away has told nobody.
+        self._token = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(base_url=url, timeout=30.0, transport=transport)
 
     def __enter__(self):
         return self
@@ -53,31 +56,33 @@ class Client:
 
     def protocol(self, fingerprint):
         """The protocol, which must have this fingerprint."""
-        return Protocol.from_json(self._send("GET", "/v1/protocol").text, fingerprint)
+        return Protocol.from_json(self._send("GET", "/v1/protocol"), fingerprint)
 
     def question(self):
         """The `Query` of the token."""
-        record = parse_json(self._send("POST", "/v1/questions").text, 2 * SHORT_TEXT)
+        text = self._send("POST", "/v1/questions", headers=self._token)
+        record = parse_json(text, 2 * SHORT_TEXT)
         if not isinstance(record, dict) or "query" not in record:
             raise CollectionError("the service must answer with a query; it does not")
         return Query.from_json(canonical_json(record["query"]))
 
     def report(self, body):
         """Send a report, a JSON text, until it is acknowledged."""
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", **self._token}
         self._send("POST", "/v1/reports", content=body.encode(), headers=headers)
 
     def _send(self, verb, path, **options):
-        """Answer of the service; what may pass is tried again, after longer and longer waits."""
+        """Text of the answer; what may pass is tried again, after longer and longer waits."""
         give_up, wait = time.monotonic() + self._patience, 0.5
         while True:
             try:
-                response = self._http.request(verb, path, **options)
+                with self._http.stream(verb, path, **options) as response:
+                    text = _text_of(response)
                 reason = f"status {response.status_code}"
                 if response.is_success:
-                    return response
+                    return text
                 if response.status_code not in _LATER:
-                    raise CollectionError(_reason_of(response))
+                    raise CollectionError(_reason_of(response.status_code, text))
                 pause = _seconds(response.headers.get("Retry-After"), wait)
             except httpx.TransportError as error:
                 reason, pause = type(error).__name__, wait
@@ -92,9 +97,20 @@ def _seconds(text, default):
     return min(float(text), _LONGEST_WAIT) if text and text.isdigit() else default
 
 
-def _reason_of(response):
+def _text_of(response):
+    """Text of an answer, which must not fill the memory of the device."""
+    parts, size = [], 0
+    for part in response.iter_bytes():
+        size += len(part)
+        if size > LONG_TEXT:
+            raise CollectionError(f"answers of the service must have at most {LONG_TEXT} bytes")
+        parts.append(part)
+    return b"".join(parts).decode(errors="replace")
+
+
+def _reason_of(status, text):
     try:
-        error = response.json()["error"]
+        error = parse_json(text, SHORT_TEXT)["error"]
         return f"the service refuses: {str(error['message'])[:200]} ({str(error['code'])[:40]})"
-    except (ValueError, LookupError, TypeError):
-        return f"the service refuses with status {response.status_code}"
+    except (*BAD_CONTENT, LookupError, TypeError):
+        return f"the service refuses with status {status}"

@@ -87,7 +87,7 @@ def _keep(path, text):
             raise AlreadyAnsweredError("another process has answered")
 
     try:
-        write_atomically(path, lambda file: file.write(text.encode()), check)
+        write_atomically(path, lambda file: file.write(text.encode()), check, mode=0o600)
     except AlreadyAnsweredError:
         return  # its report is the one to send; this draw is forgotten
 

@@ -91,21 +91,24 @@ def connect(url):
     ----------
     url : str
         As SQLAlchemy writes them, such as ``sqlite:///collection.db`` or
-        ``postgresql+psycopg://user@host/name``.
+        ``postgresql://user@host/name``, which psycopg connects to.
 
     Raises
     ------
     ProtocolError
         If it is of no database that a collection can be kept in.
     """
-    backend = make_url(url).get_backend_name()
+    address = make_url(url)
+    backend = address.get_backend_name()
     if backend not in ("sqlite", "postgresql"):
         raise ProtocolError(f"database must be SQLite or PostgreSQL; got {backend!r}")
     # Parameters of statements are candidates and hashes; no error text shows them.
     options = {"hide_parameters": True, "pool_pre_ping": True}
     if backend == "postgresql":
-        return create_engine(url, **options)
-    engine = create_engine(url, **options, connect_args={"timeout": 60})
+        if address.drivername == "postgresql":  # which driver that means depends on the release
+            address = address.set(drivername="postgresql+psycopg")
+        return create_engine(address, **options)
+    engine = create_engine(address, **options, connect_args={"timeout": 60})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
