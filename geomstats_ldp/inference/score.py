@@ -170,7 +170,7 @@ class ScoreRegion(TangentRegion):
         return not self.is_open and super().is_informative
 
     def outline(self, directions: np.ndarray) -> np.ndarray:
-        """Frame coordinates of the boundary; see `TangentRegion.outline`.
+        """Frame coordinates of the boundary in unit directions along the semi-axes.
 
         Those of an open region are where rays from its midpoint leave it or the working region.
         """
