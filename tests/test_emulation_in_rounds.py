@@ -22,6 +22,9 @@ from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.protocol import Message
 
+# Bounds are small on purpose, so that clipping takes part.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.ClippingWarning")
+
 SPACES = {
     "S1": Hypersphere(1),
     "S2": Hypersphere(2),

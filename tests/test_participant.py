@@ -32,6 +32,9 @@ from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import GainRule, Message, Query, RadiusRule, make_protocol
 from geomstats_ldp.server import Server
 
+# Rows of an array stand for messages here.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.RawDataWarning")
+
 DATUM = np.array([0.7, -1.1, 0.4])
 
 

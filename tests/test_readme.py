@@ -8,6 +8,9 @@ import pytest
 
 from geomstats_ldp.cli import main
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning")
+
 README = Path(__file__).parents[1] / "README.md"
 
 

@@ -74,7 +74,7 @@ def warn_if_clipped(clipping, change, sandwich, loss, stacklevel):
     loss : Loss
     """
     with np.errstate(invalid="ignore"):
-        bias = float(np.linalg.norm(np.linalg.inv(sandwich.hessian) @ change))
+        bias = math.hypot(*(np.linalg.inv(sandwich.hessian) @ change))
     quantile = special.chdtri(len(sandwich.covariance), 0.05)
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
     if not bias <= _LARGE_BIAS * axis:  # a NaN is beyond floating point

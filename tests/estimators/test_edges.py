@@ -23,6 +23,13 @@ from geomstats_ldp.exceptions import (
     StaleMessageError,
 )
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.DiscardWarning"),
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.FewParticipantsWarning"),
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.SafeguardWarning"),
+]
+
 
 def make_data(n, seed=0):
     return np.random.default_rng(seed).normal([0.6, 0.5, 0.4], 0.3, size=(n, 3))

@@ -15,6 +15,9 @@ from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator, PrivateVMFLocat
 from geomstats_ldp.losses import FrechetLoss, PCALoss, VonMisesFisherLoss
 from geomstats_ldp.protocol import InferenceRule
 
+# Bounds are small on purpose, so that clipping takes part.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.ClippingWarning")
+
 
 def disc_data(n, seed=0):
     """Points of the Poincare disc, well inside the unit ball of data about its centre."""

@@ -26,6 +26,9 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.losses import TransformedFrechetLoss, loss_of, register_transform
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.SafeguardWarning")
+
 
 def rows(n=400, seed=0):
     return np.random.default_rng(seed).normal([0.3, 0.8, 0.3], 0.2, size=(n, 3))

@@ -32,6 +32,12 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.protocol import GainRule, InferenceRule
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.ClippingWarning"),
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.SafeguardWarning"),
+]
+
 MECHANISMS = [("privunit", 0.0), ("gaussian", 1e-6), ("l2_ball", 0.0)]
 
 

@@ -13,6 +13,9 @@ from geomstats_ldp import PrivateFrechetMean, Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import geodesic_ball, log_box, spectral_band
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.SafeguardWarning")
+
 
 def spd(metric_class, n=2):
     space = SPDMatrices(n, equip=False)

@@ -11,6 +11,9 @@ from geomstats_ldp import PrivateSPDCovariance, Tuning
 from geomstats_ldp.exceptions import InvalidMessageError, ProtocolError
 from geomstats_ldp.protocol import InferenceRule, RadiusRule
 
+# Bounds are small on purpose, so that clipping takes part.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.ClippingWarning")
+
 TARGET = np.array([[0.8, 0.3], [0.3, 0.5]])
 BOUND = 2.6
 

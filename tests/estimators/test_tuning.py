@@ -11,6 +11,9 @@ from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateSPDCovariance, 
 from geomstats_ldp.geometry import geodesic_ball, spectral_band
 from geomstats_ldp.protocol import InferenceRule, RadiusRule
 
+# Bounds are small on purpose, so that clipping takes part.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.ClippingWarning")
+
 
 def make_data(n=240, seed=0):
     return np.random.default_rng(seed).normal(size=(n, 3)) * [1.5, 0.6, 0.3]

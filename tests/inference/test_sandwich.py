@@ -27,6 +27,9 @@ from geomstats_ldp.score_regression.shrinkage import (
 )
 from geomstats_ldp.server import Server
 
+# Rows of an array stand for messages here.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.RawDataWarning")
+
 
 def symmetric(dim, seed):
     root = np.random.default_rng(seed).normal(size=(dim, dim))

@@ -27,6 +27,11 @@ from geomstats_ldp.inference import (
 from geomstats_ldp.protocol import GainRule
 from geomstats_ldp.score_regression import PredictedScore
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::geomstats_ldp.exceptions.UninformativeRegionWarning"
+)
+
 #: P(|normal| > 5) = 6e-7.
 MAX_Z = 5.0
 

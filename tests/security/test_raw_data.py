@@ -14,6 +14,9 @@ from geomstats_ldp.mechanisms import MECHANISMS, make_mechanism
 from geomstats_ldp.mechanisms.plausibility import can_be_released, log_chance_of_spread
 from geomstats_ldp.protocol import Transcript
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.SafeguardWarning")
+
 
 def directions(n, dim=3, seed=0):
     rows = np.random.default_rng(seed).normal([2.0] + [0.5] * (dim - 1), 1.0, size=(n, dim))

@@ -10,6 +10,9 @@ from geomstats_ldp.protocol import GainRule, RadiusRule
 from geomstats_ldp.server import Server
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PAIRS, N_PROJECTED
 
+# Rows of an array stand for messages here.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.RawDataWarning")
+
 RADIUS, GAIN = RadiusRule(0.3, 0.5, 0.27), GainRule(0.4, 5.0, 0.6, 0.35)
 
 

@@ -18,6 +18,9 @@ from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message
 from geomstats_ldp.server import Server
 
+# Rows of an array stand for messages here.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.RawDataWarning")
+
 
 def answer(server, query, seed=0):
     """A valid message: a random score of the right length, tangent at the query."""

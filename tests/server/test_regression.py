@@ -13,6 +13,9 @@ from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_pro
 from geomstats_ldp.server import Server, window
 from geomstats_ldp.server.regression import add_pair, close_cycle, empty_sums, skipped_cycles
 
+# Rows of an array stand for messages here.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.RawDataWarning")
+
 
 class FlatLoss:
     """Record of a loss that only participants would need."""

@@ -29,6 +29,13 @@ from geomstats_ldp.protocol import Message
 from geomstats_ldp.score_regression import RoundState, without_messages
 from geomstats_ldp.server import RoundServer, Server, load_server
 
+# Runs are short, and say so; what they say is tested where it is the point.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.HessianFloorWarning"),
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.UninformativeRegionWarning"),
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning"),
+]
+
 
 def address(query):
     return query.round, query.index

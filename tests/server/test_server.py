@@ -17,6 +17,9 @@ from geomstats_ldp.protocol import Message
 from geomstats_ldp.server import Server
 from geomstats_ldp.server.engine import make_engine
 
+# Rows of an array stand for messages here.
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.RawDataWarning")
+
 
 def tangent_rows(server_protocol, n, seed):
     """Messages of a replayed run, with the exact tangent vectors of its queries.
