@@ -280,3 +280,9 @@ def test_depth_is_a_distance_that_stays_inside(name):
             assert region.contains(geometry, around).all()
     # At the centre it is the distance to the edge itself.
     assert math.isclose(region.depth(geometry, region.center), region.in_radius, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("n", [0, 2.5, "2", None, np.eye(2)])
+def test_bad_sizes_of_matrices_are_refused(n):
+    with pytest.raises(ProtocolError, match="n must be"):
+        spectral_band(n, 0.5, 2.0)

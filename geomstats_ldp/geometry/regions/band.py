@@ -12,7 +12,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
 from geomstats_ldp.serialization import nested_tuple
-from geomstats_ldp.validation import check_positive
+from geomstats_ldp.validation import check_integer, check_positive
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -107,8 +107,9 @@ def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = Fals
     Raises
     ------
     ProtocolError
-        Unless the bounds are positive, finite and in order.
+        Unless the size is a positive integer, and the bounds are positive, finite and in order.
     """
+    n = check_integer("n", n)
     lower, upper = check_positive("lower", lower), check_positive("upper", upper)
     if not lower < upper:
         raise ProtocolError(
