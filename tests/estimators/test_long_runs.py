@@ -227,7 +227,7 @@ def test_error_shrinks_with_the_root_of_n(name):
             sample, _ = draw(model.population, n, seed=1000 * i + seed)
             fitted = model.estimator.set_params(tuning=None, **OPTIONS).fit(sample)
             geometry = fitted.protocol_.geometry
-            errors[i, seed] = geometry.dist(fitted.server_.state.average, target)
+            errors[i, seed] = geometry.dist(fitted.server_.estimate(), target)
     means = errors.mean(axis=1)
     relative = errors.std(axis=1) / means / math.sqrt(runs)
     centred = np.log(sizes) - np.log(sizes).mean()
