@@ -208,7 +208,7 @@ class Person:
         self.page.goto(url)
 
     def waits_for(self, section):
-        self.page.wait_for_selector(f"#{section}:not([hidden])", timeout=15000)
+        self.page.wait_for_selector(f"#{section}:not([hidden])", timeout=60000)
 
     def takes_part(self):
         self.waits_for("before")
@@ -234,7 +234,7 @@ class Person:
         self.waits_for("done")
 
     def is_told(self, words):
-        self.page.locator("#status").filter(has_text=words).wait_for(timeout=15000)
+        self.page.locator("#status").filter(has_text=words).wait_for(timeout=60000)
 
     def text(self, selector="main"):
         return self.page.inner_text(selector)
