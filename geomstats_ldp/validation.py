@@ -194,10 +194,11 @@ def check_shape(
     n_more = len(came) - len(entries)
     fits = n_more >= 0 if is_open else n_more == 0
     if not fits or any(entry not in ("n", length) for entry, length in zip(entries, came[n_more:])):
-        raise error(f"{name} must have shape {_shape_text(shape)}; got {came}")
+        raise error(f"{name} must have shape {shape_text(shape)}; got {came}")
 
 
-def _shape_text(shape):
+def shape_text(shape: tuple) -> str:
+    """A shape in words; "n" and ``...`` as for `check_shape`."""
     if shape[:1] == (...,):
         return f"[{', '.join(('...', *map(str, shape[1:])))}]"
     return f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"

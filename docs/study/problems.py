@@ -19,6 +19,7 @@ from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 from geomstats.geometry.product_manifold import ProductManifold
 from geomstats.geometry.spd_matrices import SPDMatrices
+from joblib import Parallel, delayed
 from scipy import stats
 
 from geomstats_ldp import (
@@ -351,3 +352,24 @@ def relative_error(squares, oracle):
 def share_error(share, n):
     """Monte Carlo standard error of a share of n repetitions."""
     return math.sqrt(share * (1 - share) / n)
+
+
+def run_cells(run_some, cells, options, size):
+    """Yield what `run_some` makes of all repetitions of each cell, in order.
+
+    Parameters
+    ----------
+    run_some : callable
+        Takes the entries of a cell, a seed and some repetitions; returns a row for each of these.
+    cells : list of tuple
+    options : Namespace
+        With the numbers of repetitions and jobs, and the seed.
+    size : int
+        Repetitions of one task.
+    """
+    repetitions = range(options.repetitions)
+    batches = [repetitions[start : start + size] for start in repetitions[::size]]
+    tasks = [delayed(run_some)(*cell, options.seed, batch) for cell in cells for batch in batches]
+    done = Parallel(n_jobs=options.jobs, return_as="generator")(tasks)
+    for _ in cells:
+        yield np.concatenate([next(done) for _ in batches])

@@ -28,8 +28,15 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
-from joblib import Parallel, delayed
-from problems import ANSWERS, LEVEL, PROBLEMS, collections, relative_error, share_error
+from problems import (
+    ANSWERS,
+    LEVEL,
+    PROBLEMS,
+    collections,
+    relative_error,
+    run_cells,
+    share_error,
+)
 
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference import WaldRegion, estimate_round_sandwich, estimate_sandwich
@@ -91,16 +98,6 @@ def _cells(options):
     ]
 
 
-def run_cells(cells, options):
-    """Yield the summary of each cell, in order."""
-    repetitions = range(options.repetitions)
-    batches = [repetitions[start : start + _TASK] for start in repetitions[::_TASK]]
-    tasks = [delayed(run_some)(*cell, options.seed, batch) for cell in cells for batch in batches]
-    done = Parallel(n_jobs=options.jobs, return_as="generator")(tasks)
-    for _ in cells:
-        yield summary(np.concatenate([next(done) for _ in batches]))
-
-
 def draw(cells, rows):
     """Error, coverage and axis against the number of rounds, by problem and answers."""
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
@@ -144,7 +141,9 @@ def main():
     options = parser.parse_args()
     cells, rows = _cells(options), []
     print("problem  epsilon      n  plan       answers  error          coverage       axis")
-    for (name, epsilon, n, n_rounds, answers), row in zip(cells, run_cells(cells, options)):
+    for (name, epsilon, n, n_rounds, answers), row in zip(
+        cells, map(summary, run_cells(run_some, cells, options, _TASK))
+    ):
         rows.append(row)
         plan = "pairs" if n_rounds is None else f"{n_rounds} rounds"
         print(

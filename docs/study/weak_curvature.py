@@ -23,8 +23,15 @@ import warnings
 from itertools import product
 
 import numpy as np
-from joblib import Parallel, delayed
-from problems import LEVEL, PROBLEMS, WEAK, collections, relative_error, share_error
+from problems import (
+    LEVEL,
+    PROBLEMS,
+    WEAK,
+    collections,
+    relative_error,
+    run_cells,
+    share_error,
+)
 from rounds import region_of
 
 from geomstats_ldp.exceptions import LDPWarning
@@ -124,16 +131,6 @@ def _cells(options):
         yield from ((name, *cell) for cell in product(epsilons, options.n, plans))
 
 
-def run_cells(cells, options):
-    """Yield the rows of each cell, in order."""
-    repetitions = range(options.repetitions)
-    batches = [repetitions[start : start + _TASK] for start in repetitions[::_TASK]]
-    tasks = [delayed(run_some)(*cell, options.seed, batch) for cell in cells for batch in batches]
-    done = Parallel(n_jobs=options.jobs, return_as="generator")(tasks)
-    for _ in cells:
-        yield np.concatenate([next(done) for _ in batches])
-
-
 def line(cell, rows, dim):
     """Row of the table, in the columns of `HEAD`."""
     name, epsilon, n, n_rounds = cell
@@ -169,7 +166,7 @@ def main():
     cells, kept = list(_cells(options)), {}
     dims = {name: (PROBLEMS | WEAK)[name]().geometry.dim for name in options.problems}
     print(HEAD)
-    for cell, rows in zip(cells, run_cells(cells, options)):
+    for cell, rows in zip(cells, run_cells(run_some, cells, options, _TASK)):
         print(line(cell, rows, dims[cell[0]]), flush=True)
         kept["{} {:g} {} {}".format(*cell)] = rows
         if options.archive:

@@ -29,7 +29,7 @@ from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
 from geomstats_ldp.server import load_server, make_server
-from geomstats_ldp.validation import check_integer, check_shape
+from geomstats_ldp.validation import check_integer, check_shape, real_array, shape_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -61,7 +61,15 @@ class Collecting:
 
     def _known_shape(self):
         """Shape of a datum if the parameters fix it, else None."""
-        return None
+        return self._shape_of_initial_point(("n",))
+
+    def _shape_of_initial_point(self, shape):
+        """Shape of `initial_point`, which must be as for `check_shape`; None if it is not given."""
+        if self.initial_point is None:
+            return None
+        point = real_array("initial_point", self.initial_point)
+        check_shape("initial_point", point, shape)
+        return point.shape
 
     def _known_width(self):
         """Width of the data if the parameters fix it, else None."""
@@ -73,10 +81,9 @@ class Collecting:
         known = self._known_shape()
         if known is not None and rows.shape[1:] != known:
             source = "initial_point" if getattr(self, "space", None) is None else "space"
+            wanted = shape_text(("n", *known))
             raise ProtocolError(
-                f"{name} must have shape {('n', *known)} to fit {source}; got {rows.shape}".replace(
-                    "'n'", "n"
-                )
+                f"{name} must have shape {wanted} to fit {source}; got {rows.shape}"
             )
 
     def _to_internal(self, X):

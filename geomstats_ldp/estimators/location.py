@@ -14,7 +14,7 @@ from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry import UserCoordinates, origin_of
 from geomstats_ldp.losses import check_registered
 from geomstats_ldp.mechanisms.streams import Seed
-from geomstats_ldp.validation import check_shape, finite_array, real_array
+from geomstats_ldp.validation import finite_array
 
 
 class LocationEstimator(BasePrivateEstimator):
@@ -27,13 +27,7 @@ class LocationEstimator(BasePrivateEstimator):
         return self.space
 
     def _known_shape(self):
-        if self.space is not None:
-            return tuple(self.space.shape)
-        if self.initial_point is None:
-            return None
-        point = real_array("initial_point", self.initial_point)
-        check_shape("initial_point", point, ("n",))
-        return point.shape
+        return super()._known_shape() if self.space is None else tuple(self.space.shape)
 
     def _make_space(self, width):
         return self._coordinates(width).internal_space

@@ -142,7 +142,7 @@ def warn_if_weak(sandwich, prediction, rule, stacklevel):
 
 def warn_about_region(region, stacklevel):
     """A region is open, or reaches the edge of the working region."""
-    if getattr(region, "is_open", False):
+    if region.is_open:
         directions = np.round(region.open_directions, 2).tolist()
         warnings.warn(
             f"the score region is open in the directions {directions} of the frame coordinates, "

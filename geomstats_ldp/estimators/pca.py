@@ -18,7 +18,7 @@ from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol.checks import check_preconditioner
-from geomstats_ldp.validation import check_shape, finite_array, real_array
+from geomstats_ldp.validation import finite_array
 
 
 @shared_docstring
@@ -99,13 +99,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         self.norm_bound = norm_bound
 
     # ---------------------------------------------------------------- protocol
-
-    def _known_shape(self):
-        if self.initial_point is None:
-            return None
-        point = real_array("initial_point", self.initial_point)
-        check_shape("initial_point", point, ("n",))
-        return point.shape
 
     def _make_space(self, width):
         return sphere_of_width(width)

@@ -18,7 +18,7 @@ from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Transcript
-from geomstats_ldp.validation import check_scale, check_shape, finite_array, real_array
+from geomstats_ldp.validation import check_scale, finite_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -133,11 +133,8 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     # ---------------------------------------------------------------- protocol
 
     def _known_shape(self):
-        if self.initial_point is None:
-            return None
-        point = real_array("initial_point", self.initial_point)
-        check_shape("initial_point", point, ("n", "n"))
-        return point.shape[:1]
+        shape = self._shape_of_initial_point(("n", "n"))
+        return None if shape is None else shape[:1]
 
     def _make_space(self, width):
         return space_from_spec({"name": "SPDAffineInvariant", "n": width})

@@ -107,8 +107,7 @@ class SmoothFunctional:
         ProtocolError
             If the shape is wrong, or the covariance is singular, as for r > dim.
         """
-        value = np.atleast_1d(real_array("value", value))
-        check_shape("value", value, self.estimate.shape)
+        value = check_value(value, self.estimate)
         if np.linalg.matrix_rank(self.covariance) < len(value):
             raise ProtocolError(
                 "covariance is singular: the components of h are dependent at the estimate; "
@@ -154,6 +153,13 @@ def check_values(values):
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ProtocolError(f"h must return a finite number or vector; got {values}")
     return values
+
+
+def check_value(value: ArrayLike, estimate: np.ndarray) -> np.ndarray:
+    """Return a hypothetical value of h, shape [r], or raise ProtocolError."""
+    value = np.atleast_1d(real_array("value", value))
+    check_shape("value", value, estimate.shape)
+    return value
 
 
 def smooth_functional(

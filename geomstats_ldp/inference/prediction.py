@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import eigh
 
 from geomstats_ldp.geometry import Geometry
-from geomstats_ldp.inference.sandwich import fit_regression, known_covariance
+from geomstats_ldp.inference.sandwich import known_covariance, regression_of_state
 from geomstats_ldp.score_regression import PredictedScore
 from geomstats_ldp.score_regression.shrinkage import spherical_part
 from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
-from geomstats_ldp.server.regression import COMPLETE, CURRENT, window
+from geomstats_ldp.server.regression import COMPLETE, CURRENT
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import InferenceRule, Protocol
@@ -50,10 +50,8 @@ def predict_pair_scores(state: State, protocol: Protocol) -> PredictedScore:
         If too few participants have answered.
     """
     rule, n_pairs = protocol.inference, int(state.counts[N_PAIRS])
-    directions = protocol.schedule.directions
-    sums = window(state.sums, n_pairs, len(directions))
     n_participants = int(state.counts[N_PARTICIPANTS])
-    regression = fit_regression(sums, directions, rule, n_participants)
+    sums, regression = regression_of_state(state, protocol)
     covariance = known_covariance(regression, protocol, n_participants) / (2 * n_pairs)
     slope = sums.dx @ np.linalg.inv(regression.gram)
     slope, growth = (slope + slope.T) / 2, n_pairs * np.linalg.inv(regression.gram)
@@ -144,12 +142,8 @@ def weakest_direction(prediction: PredictedScore) -> tuple[float, np.ndarray]:
         Unit vector in frame coordinates.
     """
     size = prediction.slope.T @ np.linalg.solve(prediction.covariance, prediction.slope)
-    values, vectors = eigh((size + size.T) / 2, prediction.growth + _least(prediction))
+    # Next to this positive definite matrix the growth is as it is.
+    least = 1e-12 * np.trace(size) * np.eye(len(size))
+    values, vectors = eigh((size + size.T) / 2, prediction.growth + least)
     direction = vectors[:, 0] / np.linalg.norm(vectors[:, 0])
     return (math.inf if values[0] <= 0 else float(1 / math.sqrt(values[0]))), direction
-
-
-def _least(prediction):
-    """Positive definite matrix next to which the growth is as it is."""
-    scale = np.trace(prediction.slope.T @ np.linalg.solve(prediction.covariance, prediction.slope))
-    return 1e-12 * scale * np.eye(len(prediction.slope))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from geomstats_ldp.inference.functional import check_function, check_values
+from geomstats_ldp.inference.functional import check_function, check_value, check_values
 from geomstats_ldp.inference.region import check_level
 from geomstats_ldp.inference.score import ScoreRegion
 
@@ -139,12 +139,10 @@ class ProfiledFunctional:
 
         Raises
         ------
-        ValueError
+        ProtocolError
             If the shape is wrong.
         """
-        value = np.atleast_1d(np.asarray(value, dtype=float))
-        if value.shape != self.estimate.shape:
-            raise ValueError(f"value must have shape {self.estimate.shape}; got {value.shape}")
+        value = check_value(value, self.estimate)
         region, best = self._region, np.inf
         lengths = region.semi_axis_lengths[np.isfinite(region.semi_axis_lengths)]
         scale = float(max(lengths, default=region.working_region.radius))

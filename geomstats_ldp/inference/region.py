@@ -242,7 +242,11 @@ class TangentRegion(ABC):
     @property
     def angular_radii(self) -> np.ndarray:
         """Geodesic distance to the end of each semi-axis, shape [dim]."""
-        ends = self.semi_axis_lengths[:, None] * self.semi_axes
+        return self._radii(self.semi_axis_lengths)
+
+    def _radii(self, semi_axis_lengths):
+        """Geodesic distance to the farther end of axes of given lengths about the midpoint."""
+        ends = semi_axis_lengths[:, None] * self.semi_axes
         lengths = [np.linalg.norm(self.midpoint + side * ends, axis=1) for side in (1.0, -1.0)]
         return self.geometry.retracted_distance(np.max(lengths, axis=0))
 
@@ -250,6 +254,11 @@ class TangentRegion(ABC):
     def largest_radius(self) -> float:
         """Geodesic distance from the centre to the farthest end of a semi-axis."""
         return float(np.max(self.angular_radii))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the region has no end of its own in some direction."""
+        return False
 
     @property
     def is_informative(self) -> bool:

@@ -254,6 +254,20 @@ def known_covariance(regression, protocol, n_participants):
     return clip_eigenvalues(regression.score_covariance, floor)
 
 
+def regression_of_state(state, protocol):
+    """Sums of the window of a state in pairs, and the regression on them.
+
+    Returns
+    -------
+    sums : Window
+    regression : PairRegression
+    """
+    directions, n_pairs = protocol.schedule.directions, int(state.counts[N_PAIRS])
+    sums = window(state.sums, n_pairs, len(directions))
+    n_participants = int(state.counts[N_PARTICIPANTS])
+    return sums, fit_regression(sums, directions, protocol.inference, n_participants)
+
+
 def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     """Sandwich covariance of the running average, from a state alone.
 
@@ -272,9 +286,7 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
         If too few participants have answered.
     """
     rule, n_participants = protocol.inference, int(state.counts[N_PARTICIPANTS])
-    directions = protocol.schedule.directions
-    sums = window(state.sums, int(state.counts[N_PAIRS]), len(directions))
-    regression = fit_regression(sums, directions, rule, n_participants)
+    _, regression = regression_of_state(state, protocol)
     unclipped, kept = estimate_hessian(regression, rule)
     hessian, bounds = bounded_hessian(unclipped, rule, protocol.hessian_bound, n_participants)
     score_covariance = known_covariance(regression, protocol, n_participants)

@@ -102,8 +102,7 @@ class ScoreRegion(TangentRegion):
                 self.semi_axis_lengths = np.sqrt(max(size, 0.0) / values)
             else:
                 self.midpoint = self._inside()
-                slope = self.semi_axes @ (form @ self.midpoint + linear)
-                rest = self.midpoint @ (form @ self.midpoint + 2 * linear) + constant
+                _, slope, rest = self._along(self.semi_axes)
                 chord = np.sqrt(np.maximum(slope**2 - values * rest, 0.0)) / values
                 self.semi_axis_lengths = np.where(is_open, np.inf, chord)
 
@@ -153,11 +152,9 @@ class ScoreRegion(TangentRegion):
     @property
     def angular_radii(self) -> np.ndarray:
         """Geodesic distance to the end of each semi-axis, cut by the working region."""
-        lengths = np.where(np.isinf(self.semi_axis_lengths), 0.0, self.semi_axis_lengths)
-        ends = lengths[:, None] * self.semi_axes
-        reaches = [np.linalg.norm(self.midpoint + side * ends, axis=1) for side in (1.0, -1.0)]
-        radii = self.geometry.retracted_distance(np.max(reaches, axis=0))
-        return np.where(np.isinf(self.semi_axis_lengths), self._reach(), radii)
+        has_no_end = np.isinf(self.semi_axis_lengths)
+        radii = self._radii(np.where(has_no_end, 0.0, self.semi_axis_lengths))
+        return np.where(has_no_end, self._reach(), radii)
 
     def _reach(self):
         """Distance from the estimate within which the whole working region lies."""
@@ -177,14 +174,19 @@ class ScoreRegion(TangentRegion):
         if not self.is_open:
             return super().outline(directions)
         rays = np.reshape(directions @ self.semi_axes, (-1, self.dim))
-        form, linear, constant = self.quadric(self.threshold)
-        square = np.sum(rays * (rays @ form), axis=1)
-        slope = rays @ (form @ self.midpoint + linear)
-        rest = self.midpoint @ (form @ self.midpoint + 2 * linear) + constant
+        square, slope, rest = self._along(rays)
         roots = [_first_root(a, b, rest) for a, b in zip(square, slope)]
         lengths = np.array([self._cut(ray, length) for ray, length in zip(rays, roots)])
         ends = self.midpoint + lengths[:, None] * rays
         return ends.reshape(directions.shape)
+
+    def _along(self, rays):
+        """Coefficients of the quadric, square t^2 + 2 slope t + rest, t along each unit ray."""
+        form, linear, constant = self.quadric(self.threshold)
+        square = np.sum(rays * (rays @ form), axis=1)
+        slope = rays @ (form @ self.midpoint + linear)
+        rest = self.midpoint @ (form @ self.midpoint + 2 * linear) + constant
+        return square, slope, rest
 
     def _cut(self, ray, length):
         """Length at which a ray from the midpoint leaves the region or the working region."""
