@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,6 +23,7 @@ from geomstats_ldp.collection.limits import RateLimit
 from geomstats_ldp.collection.openapi import describe
 from geomstats_ldp.collection.web import (
     HEADERS,
+    CloseAfterUnreadBody,
     Refusal,
     bearer,
     json_response,
@@ -267,7 +269,10 @@ def make_app(service, summarise, client_rate=100.0):
         Exception: _refuse_failure,
     }
     application = Starlette(
-        routes=[*routes, *_page_routes()], exception_handlers=handlers, lifespan=lifespan
+        routes=[*routes, *_page_routes()],
+        middleware=[Middleware(CloseAfterUnreadBody)],
+        exception_handlers=handlers,
+        lifespan=lifespan,
     )
     # A redirection would go wherever the header Host of the request says.
     application.router.redirect_slashes = False

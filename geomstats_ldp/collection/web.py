@@ -75,6 +75,37 @@ def bearer(request):
     return secret
 
 
+class CloseAfterUnreadBody:
+    """ASGI middleware: whoever is answered before their body has arrived loses the connection.
+
+    Otherwise a client that sends the rest slowly would hold the connection after its refusal.
+    """
+
+    def __init__(self, app):
+        self._app = app
+
+    async def __call__(self, scope, receive, send):
+        """Answer a request (ASGI)."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        names = dict(scope["headers"])
+        is_read = b"transfer-encoding" not in names and names.get(b"content-length", b"0") == b"0"
+
+        async def receive_part():
+            nonlocal is_read
+            message = await receive()
+            is_read = is_read or not message.get("more_body", False)
+            return message
+
+        async def send_part(message):
+            if message["type"] == "http.response.start" and not is_read:
+                message["headers"] = [*message["headers"], (b"connection", b"close")]
+            await send(message)
+
+        await self._app(scope, receive_part, send_part)
+
+
 async def read_body(request):
     """Body of a request, or Refusal once it is too large or takes too long."""
     try:

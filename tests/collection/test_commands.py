@@ -79,7 +79,7 @@ def test_the_five_commands_of_the_readme(collect, free_port, wait_until, tmp_pat
 
 def _answers(url):
     try:
-        return httpx.get(url, timeout=5.0).status_code == 200
+        return httpx.get(url, timeout=60.0).status_code == 200
     except httpx.TransportError:
         return False
 

@@ -27,7 +27,7 @@ def serve(url, port, *options):
 
 def is_up(url):
     try:
-        return httpx.get(f"{url}/v1/status", timeout=5.0).status_code == 200
+        return httpx.get(f"{url}/v1/status", timeout=60.0).status_code == 200
     except httpx.TransportError:
         return False
 

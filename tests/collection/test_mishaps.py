@@ -157,7 +157,7 @@ def test_late_answers_and_closings_by_hand_replay_to_the_same(run_service, datab
 # ------------------------------------------------------------------ clients
 
 
-def talk(service, request, wait=5.0):
+def talk(service, request, wait=60.0):
     """Raw bytes to the service, and all that comes back until it closes the connection."""
     port, heard = int(service.url.rpartition(":")[2]), b""
     with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
@@ -174,7 +174,18 @@ def test_a_body_that_does_not_arrive_ends(run_service, monkeypatch):
     head = f"POST /v1/questions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
     heard = talk(service, f"{head}Content-Length: 9\r\n\r\nabc".encode())
     assert heard.startswith(b"HTTP/1.1 408") and b"too_slow" in heard
+    assert b"connection: close" in heard.lower()
     assert service.count("questions") == 0
+
+
+@pytest.mark.parametrize(
+    "head", ["POST /v1/questions", "POST /v1/nothing", "GET /v1/status", "POST /v1/reports"]
+)
+def test_who_sends_the_rest_slowly_holds_no_connection(run_service, head):
+    """Whatever is answered before its body has arrived ends the connection, whoever asks."""
+    service = run_service()
+    heard = talk(service, f"{head} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\na".encode())
+    assert heard.lower().count(b"connection: close") == 1
 
 
 def test_a_client_that_hangs_up_leaves_no_trace(run_service, capfd):
