@@ -106,7 +106,7 @@ def _print_wanted(planned, arguments):
 
 
 def _write_json(path, planned, wanted):
-    from geomstats_ldp.files import write_atomically
+    from geomstats_ldp.files import write_text
     from geomstats_ldp.serialization import encode
 
     record = {
@@ -114,18 +114,16 @@ def _write_json(path, planned, wanted):
         "rows": [{**vars(row), "remark": row.remark} for row in planned.rows],
         "wanted": wanted,
     }
-    text = json.dumps(encode(record), indent=2, allow_nan=False) + "\n"
-    write_atomically(path, lambda file: file.write(text.encode()))
+    write_text(path, json.dumps(encode(record), indent=2, allow_nan=False) + "\n")
     print(f"wrote {path}")
 
 
 def _draw(path, planned):
     from matplotlib.figure import Figure
 
-    from geomstats_ldp.files import write_atomically
+    from geomstats_ldp.files import write_figure
 
     figure = Figure(figsize=(6.5, 4.0), layout="constrained")
     planned.plot(figure.subplots())
-    kind = path.suffix[1:] or "png"
-    write_atomically(path, lambda file: figure.savefig(file, dpi=150, format=kind))
+    write_figure(path, figure)
     print(f"wrote {path}")

@@ -19,9 +19,9 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
     WeakCurvatureWarning,
 )
-from geomstats_ldp.inference import OneLook, smooth_functional
+from geomstats_ldp.inference import smooth_functional
 from geomstats_ldp.inference.region import check_level
-from geomstats_ldp.planning.oracle import oracle_covariance
+from geomstats_ldp.planning.oracle import oracle_covariance, oracle_semi_axes
 from geomstats_ldp.planning.plan import Plan, Row, between
 from geomstats_ldp.planning.population import population_of
 from geomstats_ldp.validation import check_integer, finite_array
@@ -223,11 +223,10 @@ def _has_one_query(protocol):
 def _oracle_width(task, started, population):
     """Width for somebody who knows the population matrices."""
     protocol = started.protocol_
-    covariance = oracle_covariance(population, protocol.mechanism) / protocol.n_participants
-    covariance = (covariance + covariance.T) / 2
+    mechanism, n = protocol.mechanism, protocol.n_participants
     if task.functional is None:
-        quantile = OneLook().quantile(task.level, protocol.dim)
-        return math.sqrt(quantile * float(np.linalg.eigvalsh(covariance)[-1]))
+        return float(oracle_semi_axes(population, mechanism, n, task.level)[0])
+    covariance = oracle_covariance(population, mechanism) / n
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)
         found = smooth_functional(
