@@ -153,6 +153,8 @@ def find_anywhere(app, env, node, contnode):
 
 def setup(app):
     """Connect the hooks."""
+    # It copies files after all pages are written, but does not declare that reading is safe.
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("builder-inited", copy_notebooks)
     app.connect("source-read", adapt_page)
     app.connect("autodoc-skip-member", skip_foreign_members)
