@@ -1,6 +1,6 @@
 r"""How often comparisons of groups reject, by how far apart the groups are.
 
-Usage: python docs/study/groups.py --repetitions 400
+Usage: python docs/study/comparing.py --repetitions 400
 
 Groups of 2,000 people differ in spread and in epsilon, so that their covariances are unequal. The
 first groups are at angle zero, the last at a multiple of the standard error of its difference from
@@ -25,10 +25,10 @@ from geomstats_ldp.exceptions import LDPWarning
 N, LEVEL = 2000, 0.05
 CENTER = np.array([1.0, 0.0, 0.0])
 EPSILONS, SPREADS = (8.0, 4.0, 8.0), (0.3, 0.5, 0.4)
-PUBLIC = {"initial_point": [1.0, 0.3, 0.2], "n_rounds": 8}
+PUBLIC = {"initial_point": [1.0, 0.3, 0.2]}
 
 #: Repetitions of one task.
-_TASK = 100
+_TASK = 400
 
 
 def turned(rows, angle):
@@ -100,7 +100,7 @@ def main():
     """Run the cells and print their lines."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=400)
-    parser.add_argument("--multiples", nargs="+", type=float, default=[0.0, 2.0, 4.0])
+    parser.add_argument("--multiples", nargs="+", type=float, default=[0.0, 3.0])
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
