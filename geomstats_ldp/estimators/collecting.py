@@ -27,7 +27,14 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
+from geomstats_ldp.protocol import (
+    AmplifiedGuarantee,
+    Message,
+    Protocol,
+    Query,
+    Transcript,
+    amplified_guarantee,
+)
 from geomstats_ldp.server import load_server, make_server
 from geomstats_ldp.validation import check_integer, check_shape, real_array, shape_text
 
@@ -344,6 +351,34 @@ class Collecting:
     def _require_rounds(self, what):
         if self.protocol_.rounds is None:
             raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
+
+    def amplified_guarantee(self, delta: float) -> AmplifiedGuarantee:
+        """Central guarantee of the reports, if they come through a shuffler.
+
+        No claim without one: whoever sees who sent which report has the local guarantee only.
+
+        Parameters
+        ----------
+        delta : float in (0, 1)
+            Far below one over the number of people.
+
+        Returns
+        -------
+        guarantee : AmplifiedGuarantee
+            Of the answers so far, or of the plan if nobody has answered; ``print`` says what it
+            assumes: late answers, for one, count here as if they had been in the batch of their
+            question, and do not hide in it if that was used before they came.
+
+        Raises
+        ------
+        ProtocolError
+            If the collection asks pairs, the mechanism has no pure guarantee, or no number of
+            participants is planned and nobody has answered.
+        """
+        self._require_started()
+        self._require_rounds("amplified_guarantee()")
+        counts = self.server_.state.counts if self.server_.n_participants else None
+        return amplified_guarantee(self.protocol_, delta, counts)
 
     def participant(self) -> Participant:
         """Client for the device of one participant, who answers once; it can be pickled.
