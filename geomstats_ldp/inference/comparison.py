@@ -51,13 +51,33 @@ class Group(NamedTuple):
         return self.sign * self.point
 
     def delta(self, h: Callable) -> SmoothFunctional:
-        """Delta method for a function of the aligned point, in coordinates of the geometry."""
+        """Delta method for a function of the aligned point; see `smooth_functional`.
+
+        Parameters
+        ----------
+        h : callable
+            Maps a point in the coordinates of the geometry to a number or a vector.
+
+        Returns
+        -------
+        functional : SmoothFunctional
+        """
         return smooth_functional(
             lambda point: h(self.sign * point), self.geometry, self.point, self.covariance
         )
 
     def outer(self, point: np.ndarray) -> np.ndarray:
-        """A point in the coordinates of the user."""
+        """A point in the coordinates of the user.
+
+        Parameters
+        ----------
+        point : array, shape [*point_shape]
+            In those of the geometry.
+
+        Returns
+        -------
+        point : array, shape [*point_shape]
+        """
         return point if self.coordinates is None else self.coordinates.from_internal(point)
 
 
