@@ -4,11 +4,10 @@ Usage: python docs/study/comparing.py --repetitions 400
 
 Groups of 2,000 people differ in spread and in epsilon, so that their covariances are unequal. The
 first groups are at angle zero, the last at a multiple of the standard error of its difference from
-the first. Each line says in which
-share of the repetitions the hypothesis of equal parameters is rejected at level 0.05, and which
-share of 95% regions of the difference contains the true one. The last column is the power by the
-non-central chi-squared law with the mean of the covariances that the groups state. Monte Carlo
-standard errors are in brackets.
+the first. Each line says in which share of the repetitions the hypothesis of equal parameters is
+rejected at level 0.05, and which share of 95% regions of the difference contains the true one. The
+last column is the power by the non-central chi-squared law with the mean of the covariances that
+the groups state. Monte Carlo standard errors are in brackets.
 """
 
 import argparse

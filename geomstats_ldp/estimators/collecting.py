@@ -118,7 +118,7 @@ class Collecting:
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         self._check_known_shape("X", data)
         server = self._new_server(self._make_protocol(data.shape[1], len(data)))
-        notices.warn_if_few(server.protocol, len(data), stacklevel=3)
+        notices.warn_if_few(server.protocol, len(data))
         run = emulate if server.protocol.rounds is None else emulate_in_rounds
         clipping = run(server, data, self.random_state, self.verbose, self._to_internal)
         validate_data(self, X, reset=True, skip_check_array=True)
@@ -158,7 +158,7 @@ class Collecting:
         rows = self._check_rows(first)
         self._check_known_shape("blocks", rows)
         server = self._new_server(self._make_protocol(rows.shape[1], planned))
-        notices.warn_if_few(server.protocol, planned, stacklevel=3)
+        notices.warn_if_few(server.protocol, planned)
         rows = self._counted(itertools.chain([first], blocks), planned)
         run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
         clipping = run(server, rows, self.random_state, self.verbose, self._to_internal)
@@ -181,10 +181,10 @@ class Collecting:
     def _adopt_fitted(self, server, clipping):
         self._adopt(server, planned_by_fit=True)
         self._clipping = clipping
-        notices.warn_if_cut(self.server_, stacklevel=4)
+        notices.warn_if_cut(self.server_)
         self._n_warned_of = self.n_participants_
         if clipping.n_clipped > 0:
-            self._warn_if_clipped(stacklevel=5)
+            self._warn_if_clipped()
         return self
 
     # ---------------------------------------------------------------- messages
@@ -395,7 +395,7 @@ class Collecting:
             If the estimator is seeded, which is no good for people.
         """
         self._require_started()
-        notices.warn_if_seeded(self.random_state, stacklevel=3)
+        notices.warn_if_seeded(self.random_state)
         return Participant(
             self.protocol_,
             fingerprint=self.protocol_.fingerprint,
@@ -505,7 +505,7 @@ class Collecting:
 
     def _adopt(self, server, planned_by_fit=False):
         if hasattr(self, "server_") and not self._planned_by_fit:
-            notices.warn_if_discarded(self.server_, stacklevel=4)
+            notices.warn_if_discarded(self.server_)
         self.server_ = server
         self._planned_by_fit = planned_by_fit
         # What clipping did in an emulation, and the participants when fit() spoke of safeguards.

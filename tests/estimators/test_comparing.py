@@ -1,13 +1,19 @@
 """Comparing fitted estimators: what may be compared, and what comes out."""
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 from geomstats.geometry.hyperbolic import Hyperbolic
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, compare
-from geomstats_ldp.exceptions import ArgumentTypeError, NotReadyError, ProtocolError
+from geomstats_ldp.exceptions import (
+    ArgumentTypeError,
+    NotReadyError,
+    ProtocolError,
+    UninformativeRegionWarning,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 
@@ -66,6 +72,16 @@ def test_points_come_in_the_coordinates_of_the_user():
     assert comparison.common_point.shape == (2,)
     low, high = comparison.functional(lambda point: point[1]).interval()[0]
     assert low < 0.1 < high and comparison.pvalue < 1e-6
+
+
+def test_warnings_about_a_group_are_about_the_line_that_compares():
+    rows = np.random.default_rng(0).uniform(-0.5, 0.5, size=(200, 2))
+    one, two = (PrivateFrechetMean(epsilon=0.5, random_state=seed).fit(rows) for seed in (0, 1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        compare(one, two)
+    assert UninformativeRegionWarning in [warning.category for warning in caught]
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_what_does_not_estimate_the_same_is_refused():
