@@ -89,7 +89,7 @@ def _check_same(first, other, place):
 
 def _group_of(estimator):
     # The region says what there is to say about the group.
-    covariance = estimator._region().covariance
+    covariance = estimator.confidence_region().covariance
     protocol = estimator.protocol_
     return Group(
         protocol.geometry,
