@@ -17,9 +17,11 @@ if TYPE_CHECKING:
         PrivateSPDCovariance,
         PrivateVMFLocation,
         Tuning,
+        compare,
     )
     from geomstats_ldp.geometry import register_space
     from geomstats_ldp.inference import (
+        Comparison,
         ProfiledFunctional,
         ScoreRegion,
         SmoothFunctional,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "Message",
     "Participant",
     "PrivateFrechetMean",
@@ -50,6 +53,7 @@ __all__ = [
     "Transcript",
     "Tuning",
     "WaldRegion",
+    "compare",
     "plan",
     "register_space",
     "replicate",
@@ -57,6 +61,7 @@ __all__ = [
 
 #: Module of each public name; those left out are in `estimators`.
 _HOMES = {
+    "Comparison": "inference",
     "Message": "protocol",
     "Participant": "participant",
     "ProfiledFunctional": "inference",
