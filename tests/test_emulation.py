@@ -220,6 +220,7 @@ def test_messages_are_dropped_unless_asked_for(pca_protocol, pca_data):
     assert server.messages is None
 
 
+@pytest.mark.slow
 def test_without_noise_the_estimate_nears_the_leading_direction(pca_protocol):
     """The limit case end to end: with many exact scores the average is the eigenvector."""
     n, dim = 20_000, 2
