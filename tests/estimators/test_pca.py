@@ -53,7 +53,7 @@ def make_pca(**parameters):
 
 def states(pca):
     state = pca.server_.state
-    return [state.iterate, state.average, state.counts, *state.sums]
+    return [state.iterate, state.average, state.clock, *state.sums]
 
 
 def snapshot(pca):

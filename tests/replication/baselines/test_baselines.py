@@ -56,7 +56,7 @@ def assert_same_fit(one, other, tolerance=0.0):
     pairs += [(one.sandwich.regression.gram, other.sandwich.regression.gram)]
     for a, b in pairs:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
-    np.testing.assert_array_equal(one.counts, other.counts)
+    np.testing.assert_array_equal(one.safeguards, other.safeguards)
 
 
 # -------------------------------------------------------------------- the recursion, in numpy
