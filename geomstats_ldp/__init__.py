@@ -17,15 +17,18 @@ if TYPE_CHECKING:
         PrivateSPDCovariance,
         PrivateVMFLocation,
         Tuning,
+        compare,
     )
     from geomstats_ldp.geometry import register_space
     from geomstats_ldp.inference import (
+        Comparison,
         ProfiledFunctional,
         ScoreRegion,
         SmoothFunctional,
         WaldRegion,
     )
     from geomstats_ldp.participant import Participant
+    from geomstats_ldp.planning.planning import plan
     from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
     from geomstats_ldp.replicates import replicate
     from geomstats_ldp.server import Server
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "Message",
     "Participant",
     "PrivateFrechetMean",
@@ -49,12 +53,15 @@ __all__ = [
     "Transcript",
     "Tuning",
     "WaldRegion",
+    "compare",
+    "plan",
     "register_space",
     "replicate",
 ]
 
 #: Module of each public name; those left out are in `estimators`.
 _HOMES = {
+    "Comparison": "inference",
     "Message": "protocol",
     "Participant": "participant",
     "ProfiledFunctional": "inference",
@@ -65,6 +72,7 @@ _HOMES = {
     "SmoothFunctional": "inference",
     "Transcript": "protocol",
     "WaldRegion": "inference",
+    "plan": "planning.planning",
     "register_space": "geometry",
     "replicate": "replicates",
 }
