@@ -67,7 +67,7 @@ def make_checkpoints(starts, stops, shape, dim):
         np.array(stops, dtype=np.int64),
         np.zeros((n, *shape)),
         np.zeros((n, *shape)),
-        np.zeros((n, 5), dtype=np.int64),
+        np.zeros((n, 3), dtype=np.int64),
         CentredSums(np.zeros(n, dtype=np.int64), np.zeros((n, 2, dim)), np.zeros((n, 3, dim, dim))),
     )
 
