@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from geomstats_ldp.estimators import (
         PrivateFrechetMean,
+        PrivateHuberRegression,
+        PrivateLinearRegression,
+        PrivateLogisticRegression,
         PrivateMEstimator,
         PrivatePCA,
         PrivateSPDCovariance,
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     )
     from geomstats_ldp.geometry import register_space
     from geomstats_ldp.inference import (
+        CoefficientTable,
         ProfiledFunctional,
         ScoreRegion,
         SmoothFunctional,
@@ -33,9 +37,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CoefficientTable",
     "Message",
     "Participant",
     "PrivateFrechetMean",
+    "PrivateHuberRegression",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
     "PrivateMEstimator",
     "PrivatePCA",
     "PrivateSPDCovariance",
@@ -55,6 +63,7 @@ __all__ = [
 
 #: Module of each public name; those left out are in `estimators`.
 _HOMES = {
+    "CoefficientTable": "inference",
     "Message": "protocol",
     "Participant": "participant",
     "ProfiledFunctional": "inference",

@@ -46,6 +46,11 @@ _LARGEST_RADIUS = 0.4
 #: bounds, want wide offsets.
 _MILD_BIAS = 0.15
 
+#: Rounds in which queries come closer by and by: first radius over the last of eight, the
+#: exponent that takes it there, and the largest relative to the length.
+_WIDENING, _WIDENING_EXPONENT = 2.3, 0.4
+_LARGEST_WIDE_RADIUS = 0.5
+
 #: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
 #: score bound grows with their reach.
 _LARGEST_RADIUS_KNOWN = 0.2
@@ -135,6 +140,16 @@ def default_gain(
         (answers * constant * largest * hessian_bound) ** (1 / _GAIN_EXPONENT) - answers,
     )
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
+
+
+def widened_radius(rule, length):
+    """Rule of rounds that ask from farther away at first, where the regression allows for it.
+
+    Scores of wide queries tell the Hessian, those of narrow ones the gradient, and the two
+    together how strongly the score bends. Eight rounds end with the radius of `rule`.
+    """
+    scale = _WIDENING * rule.scale
+    return RadiusRule(min(scale, _LARGEST_WIDE_RADIUS * length), scale, _WIDENING_EXPONENT)
 
 
 def _balanced_radius(mechanism, hessian, length, bias):

@@ -17,6 +17,7 @@ from geomstats_ldp.defaults import (
     default_radius,
     largest_radius,
     largest_step,
+    widened_radius,
 )
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.collecting import Collecting
@@ -127,7 +128,10 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
-            radius = tuning.radius or self._default_radius(geometry, region, loss, length, planned)
+            bends = rounds is not None and rounds.third_derivative > 0
+            radius = tuning.radius or self._default_radius(
+                geometry, region, loss, length, planned, bends
+            )
         query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
         mechanism = self._make_mechanism(geometry, loss, query_region)
@@ -185,7 +189,8 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        return RoundPlan(n_rounds, sizes, n_points, moment, length, query)
+        bend = loss.third_derivative(geometry)
+        return RoundPlan(n_rounds, sizes, n_points, moment, length, query, bend)
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""
@@ -203,10 +208,14 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         except ProtocolError as error:  # there it is called by what it is for
             raise type(error)(str(error).replace("reference", name)) from None
         if region is None:
-            radius = check_scale("region_radius", self.region_radius)
+            radius = check_scale("region_radius", self._region_radius(space))
             region = geodesic_ball(geometry.reference, radius)
         check_region(geometry, region, 0.0)
         return geometry, region
+
+    def _region_radius(self, space):
+        """Radius of the working region."""
+        return self.region_radius
 
     def _make_mechanism(self, geometry, loss, query_region):
         return make_mechanism(
@@ -217,7 +226,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             bound=loss.score_bound(geometry, query_region),
         )
 
-    def _default_radius(self, geometry, region, loss, length, planned):
+    def _default_radius(self, geometry, region, loss, length, planned, widens):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
         known = loss.target_hessian(geometry, region)
@@ -228,9 +237,11 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         hessian = loss.typical_hessian(geometry, region)
         has_length = math.isfinite(min(curvature_length(geometry), loss.bending_length))
         bends = has_length or hessian is not None
-        return default_radius(
-            mechanism, bound, length, maximum, planned, hessian, loss.bending_length, bends
+        loss_length = math.inf if widens else loss.bending_length
+        rule = default_radius(
+            mechanism, bound, length, maximum, planned, hessian, loss_length, bends
         )
+        return widened_radius(rule, length) if widens else rule
 
 
 def _leaves_queries_open(tuning):

@@ -10,6 +10,11 @@ from geomstats_ldp.losses.base import Loss, TargetHessian, score_coords, score_i
 from geomstats_ldp.losses.frechet import FrechetLoss
 from geomstats_ldp.losses.pca import PCALoss
 from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
+from geomstats_ldp.losses.regression import (
+    HuberRegressionLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
+)
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
@@ -28,6 +33,9 @@ _OWN = (
     PseudoHuberLoss,
     TransformedFrechetLoss,
     SPDLikelihoodLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
+    HuberRegressionLoss,
 )
 
 #: Losses by name.
@@ -143,6 +151,9 @@ __all__ = [
     "TransformedFrechetLoss",
     "register_transform",
     "SPDLikelihoodLoss",
+    "LinearRegressionLoss",
+    "LogisticRegressionLoss",
+    "HuberRegressionLoss",
     "check_registered",
     "loss_from_spec",
     "loss_of",
