@@ -171,10 +171,10 @@ def modules_that_import(library):
     found = set()
     for name, path in MODULES.items():
         for node in ast.walk(ast.parse(path.read_text())):
-            modules = [alias.name for alias in getattr(node, "names", [])]
-            modules += [getattr(node, "module", None) or ""]
-            is_import = isinstance(node, (ast.Import, ast.ImportFrom))
-            if is_import and any(m.split(".")[0] == library for m in modules):
+            if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                continue
+            modules = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
+            if any(module.split(".")[0] == library for module in modules):
                 found.add(name)
     return found
 

@@ -22,11 +22,12 @@ from geomstats_ldp.inference import (
     predict_pair_scores,
     smooth_functional,
 )
+from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
-from geomstats_ldp.validation import check_choice
+from geomstats_ldp.validation import check_choice, check_integer
 
 #: Kinds of confidence regions.
 KINDS = ("wald", "score")
@@ -40,7 +41,7 @@ class Inferring:
     _clipping: Any
 
     def confidence_region(
-        self, level: float = 0.95, kind: str = "wald"
+        self, level: float = 0.95, kind: str = "wald", *, anytime: bool | int = False
     ) -> WaldRegion | ScoreRegion:
         """Confidence region of the parameter.
 
@@ -51,6 +52,11 @@ class Inferring:
             "wald" is the ellipsoid of the sandwich covariance about the estimate. "score" tests
             the score at each point instead: it holds however badly the Hessian is known, and is
             larger, or open in some directions, where that is so.
+        anytime : bool or int, default=False
+            Whether the level holds for all looks at a collection together, whenever you look and
+            whatever you then decide, instead of for one look that was fixed beforehand. Such a
+            region is larger, and least so near a number of participants that has to be the same
+            at all looks: True takes the planned number, an integer another. Of the Wald kind only.
 
         Returns
         -------
@@ -61,15 +67,18 @@ class Inferring:
         NotReadyError
             If too few participants have answered for the regression.
         ProtocolError
-            If there is no such kind.
+            If there is no such kind, or `anytime` is True without a planned number, or comes with
+            the score kind.
+        ArgumentTypeError
+            If `anytime` is neither a bool nor an integer.
 
         Warns
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return self._region(level, kind)
+        return self._region(level, kind, anytime)
 
-    def test(self, point: ArrayLike, kind: str = "wald") -> float:
+    def test(self, point: ArrayLike, kind: str = "wald", *, anytime: bool | int = False) -> float:
         """P-value of the test that the parameter is `point`.
 
         Parameters
@@ -77,6 +86,9 @@ class Inferring:
         point : array-like, shape [*point_shape]
         kind : {"wald", "score"}, default="wald"
             See `confidence_region`.
+        anytime : bool or int, default=False
+            Whether the p-value may be looked at again and again: the chance that it is ever at
+            most alpha is then at most alpha. See `confidence_region`.
 
         Returns
         -------
@@ -86,7 +98,7 @@ class Inferring:
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return float(self._region(kind=kind).pvalue(point))
+        return float(self._region(kind=kind, anytime=anytime).pvalue(point))
 
     def functional(
         self,
@@ -95,6 +107,7 @@ class Inferring:
         kind: str = "wald",
         *,
         transform: Any = None,
+        anytime: bool | int = False,
     ) -> SmoothFunctional | ProfiledFunctional:
         """Estimate and intervals of a smooth function of the parameter.
 
@@ -111,6 +124,8 @@ class Inferring:
             Of the delta method, whose intervals it keeps in the range of h: normal is what a
             monotone function g of each component is, the logarithm of a positive number, the logit
             of one between 0 and 1, or g of a pair (g, inverse of g). A score interval needs none.
+        anytime : bool or int, default=False
+            Whether an interval holds for all looks together; see `confidence_region`.
 
         Returns
         -------
@@ -128,7 +143,7 @@ class Inferring:
             If h has a kink or a stationary point within the uncertainty of the parameter, or bends
             strongly over it.
         """
-        region = self._region(kind=kind)
+        region = self._region(kind=kind, anytime=anytime)
         if isinstance(region, ScoreRegion):
             if transform is not None:
                 raise ProtocolError(
@@ -144,23 +159,40 @@ class Inferring:
             coordinates=self._coordinates(),
             jacobian=jacobian,
             transform=transform,
+            calibration=region.calibration,
         )
         notices.warn_if_bent(functional, stacklevel=3)
         return functional
 
-    def _region(self, level=0.95, kind="wald"):
+    def _calibration(self, anytime, kind):
+        """What statistics of this moment are compared with."""
+        if anytime is False:
+            return ONE_LOOK
+        if kind == "score":
+            raise ProtocolError(f"anytime must be False for kind='score'; got {anytime!r}")
+        planned = self.protocol_.n_participants if anytime is True else anytime
+        if anytime is True and planned is None:
+            raise ProtocolError(
+                "anytime must be a number of participants where none is planned, the same at all "
+                "looks; got True"
+            )
+        check_integer("anytime", planned)
+        return AnyLook(self.server_.n_participants, planned)
+
+    def _region(self, level=0.95, kind="wald", anytime=False):
         """Region of a kind, with warnings for the caller of a public method."""
         check_choice("kind", kind, KINDS)
         sandwich, prediction = self._sandwich(), self._prediction()
         place = self.protocol_.geometry, self.server_.estimate()
         rest = level, self.protocol_.working_region, self._coordinates()
+        calibration = self._calibration(anytime, kind)
         if self._n_warned_of != self.server_.n_participants:  # fit() said so
             notices.warn_if_cut(self.server_, stacklevel=4)
         if kind == "score":
             place = chart_of_scores(self.protocol_), place[1]
             region = ScoreRegion(*place, prediction, *rest)
         else:
-            region = WaldRegion(*place, sandwich.covariance, *rest)
+            region = WaldRegion(*place, sandwich.covariance, *rest, calibration)
             notices.warn_about_hessian(sandwich, stacklevel=4)
             notices.warn_if_weak(sandwich, prediction, self.protocol_.inference, stacklevel=4)
         notices.warn_about_region(region, stacklevel=4)

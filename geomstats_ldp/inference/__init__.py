@@ -1,5 +1,6 @@
 """Inference: from a state to a covariance, confidence regions and functionals."""
 
+from geomstats_ldp.inference.calibration import AnyLook, OneLook
 from geomstats_ldp.inference.coefficients import CoefficientTable
 from geomstats_ldp.inference.functional import SmoothFunctional, smooth_functional
 from geomstats_ldp.inference.prediction import (
@@ -15,7 +16,9 @@ from geomstats_ldp.inference.score import ScoreRegion
 from geomstats_ldp.inference.wald import WaldRegion
 
 __all__ = [
+    "AnyLook",
     "CoefficientTable",
+    "OneLook",
     "ProfiledFunctional",
     "SandwichEstimate",
     "ScoreRegion",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
+from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, OneLook
 from geomstats_ldp.inference.region import check_level
 from geomstats_ldp.inference.transforms import Transform, make_transform
 from geomstats_ldp.validation import check_shape, finite_array, real_array
@@ -43,6 +43,8 @@ class SmoothFunctional:
         errors of h. The delta method needs this to be small.
     transform : Transform or None
         Scale on which the estimate is taken to be normal; None for that of h.
+    calibration : OneLook or AnyLook
+        What statistics are compared with.
     """
 
     estimate: np.ndarray
@@ -50,6 +52,7 @@ class SmoothFunctional:
     jacobian: np.ndarray
     bend: np.ndarray | None = None
     transform: Transform | None = None
+    calibration: OneLook | AnyLook = ONE_LOOK
 
     @property
     def standard_error(self) -> np.ndarray:
@@ -74,7 +77,7 @@ class SmoothFunctional:
         ProtocolError
             If the level is not a number in (0, 1).
         """
-        quantile = stats.norm.ppf((1 + check_level(level)) / 2)
+        quantile = np.sqrt(self.calibration.quantile(check_level(level), 1))
         if self.transform is None:
             half = quantile * self.standard_error
             return np.stack([self.estimate - half, self.estimate + half], axis=-1)
@@ -124,7 +127,7 @@ class SmoothFunctional:
 
     def pvalue(self, value: ArrayLike) -> float:
         """P-value of the Wald test that h of the parameter is `value`; see `statistic`."""
-        return float(stats.chi2.sf(self.statistic(value), len(self.estimate)))
+        return float(self.calibration.pvalue(self.statistic(value), len(self.estimate)))
 
     def contains(self, value: ArrayLike, level: float = 0.95) -> bool:
         """Whether the Wald region contains a value of h.
@@ -138,7 +141,8 @@ class SmoothFunctional:
         -------
         inside : bool
         """
-        return self.statistic(value) <= stats.chi2.ppf(check_level(level), len(self.estimate))
+        quantile = self.calibration.quantile(check_level(level), len(self.estimate))
+        return self.statistic(value) <= quantile
 
 
 def check_function(h):
@@ -170,6 +174,7 @@ def smooth_functional(
     coordinates: UserCoordinates | None = None,
     jacobian: ArrayLike | None = None,
     transform: Any = None,
+    calibration: OneLook | AnyLook = ONE_LOOK,
 ) -> SmoothFunctional:
     """Delta method for h at the estimate.
 
@@ -189,6 +194,8 @@ def smooth_functional(
     transform : None, "log", "logit" or pair of callables
         Scale on which the estimate is taken to be normal: a monotone function of each component,
         and its inverse.
+    calibration : OneLook or AnyLook, optional
+        What statistics are compared with. Default the law of one look.
 
     Returns
     -------
@@ -223,7 +230,7 @@ def smooth_functional(
     errors = np.sqrt(np.diag(variance))
     bend = _bend(value, estimate, jacobian, covariance, errors)
     chosen = make_transform(transform, estimate, errors)
-    return SmoothFunctional(estimate, variance, jacobian, bend, chosen)
+    return SmoothFunctional(estimate, variance, jacobian, bend, chosen, calibration)
 
 
 def _bend(value, estimate, jacobian, covariance, errors):

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import stats
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, OneLook
 from geomstats_ldp.validation import check_real, check_shape, real_array
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ class TangentRegion(ABC):
     r"""Confidence region that is a set of frame coordinates at the estimate.
 
     It holds the points x of the working region for which the hypothesis that x is the parameter
-    is not rejected: whose statistic is at most :math:`\chi^2_{d, level}`.
+    is not rejected: whose statistic is at most :math:`\chi^2_{d, level}`, or what the calibration
+    says instead.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ class TangentRegion(ABC):
     coordinates : UserCoordinates, optional
         Coordinates of the user, where they differ from those of `geometry`: points go in and out
         in these. `center` is given in those of `geometry`.
+    calibration : OneLook or AnyLook
+        What the statistic is compared with.
 
     Raises
     ------
@@ -69,6 +73,7 @@ class TangentRegion(ABC):
         level: float,
         working_region: WorkingRegion,
         coordinates: UserCoordinates | None = None,
+        calibration: OneLook | AnyLook = ONE_LOOK,
     ):
         self.level = check_level(level)
         self.geometry = geometry
@@ -77,8 +82,8 @@ class TangentRegion(ABC):
         self.center = self._from_inner(self._inner_center)
         self.working_region = working_region
         self.dim = geometry.dim
-        # The chi-squared quantile, without the half millisecond of scipy.stats.
-        self.threshold = float(special.chdtri(self.dim, 1 - self.level))
+        self.calibration = calibration
+        self.threshold = calibration.quantile(self.level, self.dim)
 
     @abstractmethod
     def statistic_at(self, coords: np.ndarray) -> np.ndarray:
@@ -217,9 +222,9 @@ class TangentRegion(ABC):
         Returns
         -------
         pvalue : array, shape [...]
-            Probability under chi^2_d of a statistic at least as large.
+            Probability under chi^2_d of a statistic at least as large, or the anytime p-value.
         """
-        return stats.chi2.sf(self.statistic(points), self.dim)
+        return self.calibration.pvalue(self.statistic(points), self.dim)
 
     def contains(self, points: ArrayLike) -> np.ndarray:
         """Whether points lie in the region.
@@ -352,7 +357,9 @@ class TangentRegion(ABC):
         return plot_region(self, view, ax=ax, **kwargs)
 
     def __repr__(self):
-        note = "" if self.is_informative else ", uninformative: reaches the working region's edge"
+        note = ", anytime" if isinstance(self.calibration, AnyLook) else ""
+        if not self.is_informative:
+            note += ", uninformative: reaches the working region's edge"
         return (
             f"{type(self).__name__}(level={self.level}, dim={self.dim}, "
             f"largest_radius={self.largest_radius:.4g}{note})"

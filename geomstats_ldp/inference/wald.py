@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
 
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, OneLook
 from geomstats_ldp.inference.region import TangentRegion
 
 
@@ -15,7 +15,8 @@ class WaldRegion(TangentRegion):
 
     The region holds the points x of the working region with
     :math:`V(x)^T C^{-1} V(x) \le \chi^2_{d, level}`, where V(x) are the frame coordinates of the
-    inverse retraction of x at the centre (equation (Wald region) of the paper).
+    inverse retraction of x at the centre (equation (Wald region) of the paper). The bound of an
+    anytime region is that of `AnyLook`.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ class WaldRegion(TangentRegion):
     coordinates : UserCoordinates, optional
         Coordinates of the user, where they differ from those of `geometry`: points go in and out
         in these. `center` is given in those of `geometry`.
+    calibration : OneLook or AnyLook, optional
+        What the statistic is compared with. Default the law of one look.
 
     Attributes
     ----------
@@ -62,8 +65,9 @@ class WaldRegion(TangentRegion):
         level: float,
         working_region: WorkingRegion,
         coordinates: UserCoordinates | None = None,
+        calibration: OneLook | AnyLook = ONE_LOOK,
     ):
-        super().__init__(geometry, center, level, working_region, coordinates)
+        super().__init__(geometry, center, level, working_region, coordinates, calibration)
         self.covariance = np.asarray(covariance)
         values, vectors = np.linalg.eigh(self.covariance)
         self.semi_axis_lengths = np.sqrt(values[::-1] * self.threshold)
@@ -77,6 +81,6 @@ class WaldRegion(TangentRegion):
         return np.sum(whitened**2, axis=-1)
 
     def marginal_intervals(self) -> np.ndarray:
-        """Intervals of the single frame coordinates, shape [dim, 2]: normal quantiles."""
-        half = stats.norm.ppf((1 + self.level) / 2) * np.sqrt(np.diag(self.covariance))
+        """Intervals of the single frame coordinates, shape [dim, 2]."""
+        half = np.sqrt(self.calibration.quantile(self.level, 1) * np.diag(self.covariance))
         return np.stack([-half, half], axis=-1)
