@@ -60,7 +60,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         delta: float,
         mechanism: str,
         initial_point: ArrayLike | None,
-        region_radius: float,
+        region_radius: float | None,
         n_participants: int | None,
         n_rounds: int | None,
         tuning: Tuning | None,

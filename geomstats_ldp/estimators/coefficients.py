@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Default radius of the working region for a row at the bound: its predictor, in the units in
 #: which scores bend.
-_WIDEST_PREDICTOR = 10.0
+_WIDEST_PREDICTOR = 20.0
 
 
 class InterceptFirst:
@@ -171,7 +171,7 @@ class PrivateRegression(BasePrivateEstimator):
         X, y = check_X_y(X, y, estimator=self, dtype=np.float64, y_numeric=True)
         return np.column_stack([X, y])
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -220,21 +220,19 @@ class PrivateRegression(BasePrivateEstimator):
     # ---------------------------------------------------------------- answers
 
     @property
-    def coef_(self) -> np.ndarray:
+    def _slopes(self):
         """Coefficients of the features, shape [n_features]."""
         return self.estimate_[int(self._constant() > 0) :]
 
     @property
-    def intercept_(self) -> float:
+    def _offset(self):
         """Intercept, 0 if there is none."""
+        check_is_fitted(self, "server_")
         return float(self.estimate_[0]) if self._constant() > 0 else 0.0
 
     def _predictor(self, X):
         check_is_fitted(self, "server_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        parameter = self.estimate_
-        first = len(parameter) - X.shape[1]
-        return X @ parameter[first:] + (parameter[0] if first else 0.0)
+        return validate_data(self, X, dtype=np.float64, reset=False) @ self._slopes + self._offset
 
     def summary(self, level: float = 0.95) -> CoefficientTable:
         """Table of the coefficients as statistics packages print it.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_X_y
+from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from geomstats_ldp.estimators.coefficients import PrivateRegression
 from geomstats_ldp.estimators.documentation import shared_docstring
@@ -35,8 +35,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     {guess}
     region_radius : float, optional
         Distance from `initial_point` within which the coefficients are sought, with the intercept
-        in units of :math:`B / \sqrt p`, p the number of features. Default ten over the bound of a
-        row with its constant. It costs no noise.
+        in units of :math:`B / \sqrt p`, p the number of features. Default twenty over the bound of
+        a row with its constant. It costs no noise.
     {run}
 
     Attributes
@@ -144,12 +144,13 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, shape [1, n_features]."""
-        return super().coef_[None]
+        check_is_fitted(self, "server_")
+        return self._slopes[None]
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercept, shape [1]; 0 if there is none."""
-        return np.array([super().intercept_])
+        return np.array([self._offset])
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Log odds of the second class.
@@ -192,4 +193,5 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         -------
         labels : array, shape [n]
         """
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        is_second = self.decision_function(X) > 0
+        return self.classes_[is_second.astype(int)]

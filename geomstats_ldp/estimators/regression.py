@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators.coefficients import PrivateRegression
 from geomstats_ldp.estimators.documentation import shared_docstring
@@ -19,6 +20,22 @@ _WIDEST_TARGET = 2.0
 
 class Regressor(RegressorMixin, PrivateRegression):
     """Base of the regressions of a number."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # a few rows with much noise
+        return tags
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of the features, shape [n_features]."""
+        check_is_fitted(self, "server_")
+        return self._slopes
+
+    @property
+    def intercept_(self) -> float:
+        """Intercept, 0 if there is none."""
+        return self._offset
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets.
@@ -147,7 +164,7 @@ class PrivateHuberRegression(Regressor):
     {guess}
     region_radius : float, optional
         Distance from `initial_point` within which the coefficients are sought, with the intercept
-        in units of :math:`B / \sqrt p`, p the number of features. Default ten times `scale` over
+        in units of :math:`B / \sqrt p`, p the number of features. Default twenty times `scale` over
         the bound of a row with its constant. It costs no noise.
     {run}
 

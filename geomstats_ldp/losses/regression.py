@@ -20,12 +20,15 @@ from geomstats_ldp.validation import check_non_negative, check_scale
 #: Targets are put under this, so that the square of a residual is a number.
 _LARGEST_TARGET = 1e100
 
-#: Distance over which a score changes its slope, in the units in which it bends: the residual of
-#: a row at the bound changes by five units.
-_BENDING = 5.0
+#: Distance over which a score changes its slope, as the change of the predictor of a row at the
+#: bound, in logits and relative to the scale of Huber's loss.
+_LOGIT_BENDING, _HUBER_BENDING = 6.5, 9.0
 
-#: Typical third derivative relative to its bound, as a mean over data and directions.
-_TYPICAL_SHARE = 1 / 8
+#: Third derivative of the logistic loss at most, and the typical mean relative to it.
+_STEEPEST, _TYPICAL_SHARE = 1 / (6 * math.sqrt(3)), 1 / 8
+
+#: Typical mean third derivative of Huber's loss, for residuals that are not quite symmetric.
+_TYPICAL_SKEW = 1 / 120
 
 
 class RegressionLoss(Loss):
@@ -215,12 +218,12 @@ class LogisticRegressionLoss(RegressionLoss):
 
     @property
     def bending_length(self) -> float:
-        """Five units of the logit of a row at the bound."""
-        return _BENDING / self.row_bound
+        """Distance that moves the predictor of a row at the bound by 6.5."""
+        return _LOGIT_BENDING / self.row_bound
 
     def third_derivative(self, geometry: Geometry) -> float:
         r"""A share of the bound :math:`|z|^3 / (6 \sqrt 3)`, over the number of directions."""
-        return _TYPICAL_SHARE * self.row_bound**3 / (6 * math.sqrt(3)) / geometry.dim
+        return _TYPICAL_SHARE * _STEEPEST * self.row_bound**3 / geometry.dim
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""
@@ -265,8 +268,8 @@ class HuberRegressionLoss(RegressionLoss):
 
     @property
     def bending_length(self) -> float:
-        """Five times `scale` for a row at the bound."""
-        return _BENDING * self.scale / self.row_bound
+        """Distance that moves the predictor of a row at the bound by nine times `scale`."""
+        return _HUBER_BENDING * self.scale / self.row_bound
 
     def third_derivative(self, geometry: Geometry) -> float:
         r"""A share of :math:`|z|^3 / \text{scale}`, over the number of directions.
@@ -274,7 +277,7 @@ class HuberRegressionLoss(RegressionLoss):
         The third derivative is |z|^3 times the difference of the densities of the residual at the
         two kinks, which vanishes for symmetric residuals.
         """
-        return _TYPICAL_SHARE * self.row_bound**3 / (6 * math.sqrt(3) * self.scale) / geometry.dim
+        return _TYPICAL_SKEW * self.row_bound**3 / self.scale / geometry.dim
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
