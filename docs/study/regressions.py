@@ -67,7 +67,16 @@ def mixed_features(rng):
     return np.column_stack([tail, rare, 0.5 * tail + 0.5 * rare + rng.normal(size=POPULATION)])
 
 
-FEATURES = {"normal": normal_features, "mixed": mixed_features}
+def independent_features(rng):
+    """Three independent normal features."""
+    return rng.normal(size=(POPULATION, 3))
+
+
+FEATURES = {
+    "normal": normal_features,
+    "mixed": mixed_features,
+    "independent": independent_features,
+}
 
 
 class Population:
@@ -175,7 +184,7 @@ def main():
     """Print a line for each cell."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", nargs="+", choices=[*MODELS], default=[*MODELS])
-    parser.add_argument("--features", nargs="+", choices=[*FEATURES], default=[*FEATURES])
+    parser.add_argument("--features", nargs="+", choices=[*FEATURES], default=["normal", "mixed"])
     parser.add_argument("--epsilon", nargs="+", type=float, default=[3.0])
     parser.add_argument("--n", nargs="+", type=int, default=[115_000])
     parser.add_argument("--plans", nargs="+", choices=("rounds", "pairs"), default=["rounds"])

@@ -62,7 +62,7 @@ def test_the_shift_of_a_cubic_is_found_and_taken_off():
 
 def test_without_it_the_estimate_is_shifted_by_what_theory_says():
     """By H^-1 t times half the mean square distance of the queries."""
-    protocol, _, points, fit = fitted(0.0)
+    _, _, points, fit = fitted(0.0)
     square = np.mean(np.sum(points**2, axis=-1))
     expected = -np.linalg.solve(HESSIAN, CUBIC / 2 * square / 2)
     assert np.allclose(fit.point, expected, rtol=0.05)
@@ -72,7 +72,7 @@ def test_without_it_the_estimate_is_shifted_by_what_theory_says():
 def test_what_is_not_known_of_it_adds_to_the_covariance():
     """Least squares with t as a random effect: variance by the formula for a normal prior."""
     size = 0.02
-    protocol, _, points, fit = fitted(size)
+    _, _, points, fit = fitted(size)
     half = np.sum(points**2, axis=-1)[:, 0] / 2
     n, variance = 4 * COUNT, np.trace(fit.score_covariance) / 2
     total, mixed, square = n, 4 * COUNT * half.sum(), 4 * COUNT * (half**2).sum()
