@@ -16,7 +16,9 @@ from geomstats_ldp import (
     Tuning,
 )
 from geomstats_ldp.exceptions import ProtocolError, WeakCurvatureWarning
+from geomstats_ldp.geometry import geodesic_ball
 from geomstats_ldp.protocol import Protocol
+from geomstats_ldp.server import RoundServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 
@@ -127,6 +129,45 @@ def test_devices_answer_with_a_row_and_collections_resume(people, tmp_path):
     assert model.n_participants_ == resumed.n_participants_ == 60
     assert np.array_equal(model.estimate_, resumed.estimate_)
     assert set(resumed.predict(X)) <= {"a", "b"} and resumed.n_features_in_ == 2
+
+
+def test_points_are_in_the_units_of_the_user():
+    start = np.array([0.5, 1.0, -0.5])
+    region = Tuning(working_region=geodesic_ball(start, 2.0))
+    for parameters in ({"initial_point": start}, {"tuning": region}):
+        model = PrivateHuberRegression(1.0, BOUND, **parameters).start(2)
+        assert np.allclose([model.intercept_, *model.coef_], start)
+        constant = model.protocol_.loss_spec["intercept"]
+        assert np.allclose(model.protocol_.initial_point, start / [constant, 1, 1])
+
+
+def test_a_study_file_makes_a_collection_of_rows(people):
+    study = pytest.importorskip("geomstats_ldp.collection.study")
+    text = """
+    estimator = "PrivateLogisticRegression"
+    n_features = 2
+    [parameters]
+    feature_bound = 1.5
+    epsilon = 8.0
+    n_participants = 300
+    n_rounds = 2
+    """
+    description = study.read_study_file(text)
+    protocol, (X, y) = study.make_study_protocol(description), people
+    server, rows = RoundServer(protocol), iter(np.column_stack([X, y > 0]))
+    while queries := server.queries():
+        server.receive(
+            [Participant(protocol, max_epsilon=8.0).respond(query, next(rows)) for query in queries]
+        )
+    summary = study.summarise(description, server)
+    assert summary["n_participants"] == 300 and len(summary["estimate"]) == 3
+    assert study.fitted_estimator(description, server).predict(X).shape == y.shape
+
+
+def test_rows_become_messages_once_a_collection_is_open():
+    with pytest.raises(AttributeError) as caught:
+        PrivateHuberRegression().partial_fit  # noqa: B018
+    assert "call start(n_features)" in str(caught.value.__cause__)
 
 
 def test_blocks_hold_the_target_in_the_last_column(people):
