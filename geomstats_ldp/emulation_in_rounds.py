@@ -21,8 +21,9 @@ from geomstats_ldp.emulation import BLOCK, DataReader
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
-from geomstats_ldp.mechanisms import make_streams, release_into
+from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
+from geomstats_ldp.score_regression import with_messages, without_messages
 
 
 class Asked(NamedTuple):
@@ -128,7 +129,8 @@ def emulate_blocks_in_rounds(server, blocks, random_state=None, progress=False, 
         was; `random_state`, if a generator, has moved.
     """
     run = _RoundRun(server, convert)
-    checked = (run.check(block) for block in blocks)
+    # Copies: whoever sends the blocks may write the next one to the same place.
+    checked = (np.array(run.check(block)) for block in blocks)
     return run.answer(checked, make_streams(random_state), progress)
 
 
@@ -170,14 +172,13 @@ class _RoundRun(DataReader):
         """Answer until the open round is closed or no rows are left."""
         work, waiting = self._work, deque()
         place, left = work.n_in_round, work.round_size()
-        points = work.points(work.round)
+        points, nothing = work.points(work.round), without_messages(work.state)
         while left is None or left > 0 or waiting:
             part = None if left == 0 else rows.take(BLOCK if left is None else min(BLOCK, left))
             if part is not None:
-                # Drawn here, one after the other, so that no thread decides which streams it gets.
-                waiting.append(
-                    pool.submit(self._answer_block, points, place, part, make_streams(streams[0]))
-                )
+                # Drawn here, one after the other, so that no thread decides which seed it gets.
+                seed = seed_sequence(streams[0])
+                waiting.append(pool.submit(self._answer_block, nothing, points, place, part, seed))
                 place, left = place + len(part), left and left - len(part)
             elif not waiting:
                 break
@@ -185,24 +186,25 @@ class _RoundRun(DataReader):
                 self._add(*waiting.popleft().result(), bar)
         work.close_if_full()
 
-    def _answer_block(self, points, place, rows, streams):
-        """Which points of the round a block answers, its messages, and what clipping did."""
+    def _answer_block(self, nothing, points, place, rows, seed):
+        """Sums of the messages of a block, where they belong, themselves, and what clipping did."""
         # Twins of some spaces hold scratch: threads that shared one would spoil each other's.
         twin = self.geometry.twin() if self._is_compiled else None
         rows, clipping = self.clipped(rows, twin)
         messages = np.empty((len(rows), self.geometry.dim))
-        variates = self._server.protocol.mechanism.draw(len(rows), streams)
+        variates = self._server.protocol.mechanism.draw(len(rows), make_streams(seed))
         compute = _compiled_answer_rows if self._is_compiled else answer_rows
         asked = Asked(twin or self.geometry, *self._parts, points, place)
         compute(asked, rows, variates, participant_scratch(self.geometry), messages)
-        return np.resize(np.roll(np.arange(len(points)), -place), len(rows)), messages, clipping
+        rounds = np.full(len(rows), nothing.n_opened - 1)
+        answers = rounds, (place + np.arange(len(rows))) % len(points), messages
+        return with_messages(nothing, *answers), answers, clipping
 
-    def _add(self, indices, messages, clipping, bar):
+    def _add(self, sums, answers, clipping, bar):
         """Add the messages of a block to the open round."""
-        rounds = np.full(len(messages), self._work.round)
-        self._work.add_coords(rounds, indices, messages)
+        self._work.add_sums(sums, *answers)
         self.clipping = self.clipping.plus(clipping)
-        bar.update(len(messages))
+        bar.update(len(answers[0]))
 
 
 class _Rows:
@@ -237,7 +239,6 @@ class _Rows:
             if block is None:
                 return self._n_waiting > 0
             if len(block) > 0:
-                # A copy: whoever sends the blocks may write the next one to the same place.
-                self._waiting.append(np.array(block))
+                self._waiting.append(block)
                 self._n_waiting += len(block)
         return True
