@@ -142,13 +142,16 @@ def default_gain(
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
 
 
-def widened_radius(rule, length):
+def widened_radius(rule, length, mechanism, third_derivative, n_participants):
     """Rule of rounds that ask from farther away at first, where the regression allows for it.
 
     Scores of wide queries tell the Hessian, those of narrow ones the gradient, and the two
-    together how strongly the score bends. Eight rounds end with the radius of `rule`.
+    together how strongly the score bends. Eight rounds end with the radius of `rule`, or where a
+    typical third derivative t moves the mean score by its standard error: h^2 t / 2 is that.
     """
-    scale = _WIDENING * rule.scale
+    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
+    unmoved = math.sqrt(2 * math.sqrt(variance / n_participants) / third_derivative)
+    scale = _WIDENING * min(rule.scale, unmoved)
     return RadiusRule(min(scale, _LARGEST_WIDE_RADIUS * length), scale, _WIDENING_EXPONENT)
 
 

@@ -53,6 +53,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     #: Retraction unless `tuning` names one.
     _retraction = "exponential"
 
+    #: How the Hessian is estimated unless `tuning` or the loss say.
+    _hessian = "shrunk"
+
     def __init__(
         self,
         *,
@@ -128,16 +131,16 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
-            bends = rounds is not None and rounds.third_derivative > 0
+            bend = 0.0 if rounds is None else rounds.third_derivative
             radius = tuning.radius or self._default_radius(
-                geometry, region, loss, length, planned, bends
+                geometry, region, loss, length, planned, bend
             )
         query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
         mechanism = self._make_mechanism(geometry, loss, query_region)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
         inference = complete_rule(
-            tuning.inference, loss.target_hessian(geometry, region), geometry.dim
+            tuning.inference, loss.target_hessian(geometry, region), geometry.dim, self._hessian
         )
         gain = None
         if rounds is None:
@@ -196,7 +199,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         """Geometry with its reference at the initial point, and the working region."""
         space, region = self._make_space(width), tuning.working_region
         if region is not None:
-            region = region._replace(center=self._to_internal(np.asarray(region.center)))
+            region = region._replace(center=self._center_to_internal(region.center, space))
         name = "initial_point"
         if region is not None and self.initial_point is None:
             name, center = "center of working_region", region.center
@@ -213,6 +216,10 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         check_region(geometry, region, 0.0)
         return geometry, region
 
+    def _center_to_internal(self, center, space):
+        """Centre of a working region in the coordinates that the protocol computes in."""
+        return self._to_internal(np.asarray(center))
+
     def _region_radius(self, space):
         """Radius of the working region."""
         return self.region_radius
@@ -226,7 +233,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             bound=loss.score_bound(geometry, query_region),
         )
 
-    def _default_radius(self, geometry, region, loss, length, planned, widens):
+    def _default_radius(self, geometry, region, loss, length, planned, bend):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
         known = loss.target_hessian(geometry, region)
@@ -237,11 +244,11 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         hessian = loss.typical_hessian(geometry, region)
         has_length = math.isfinite(min(curvature_length(geometry), loss.bending_length))
         bends = has_length or hessian is not None
-        loss_length = math.inf if widens else loss.bending_length
+        loss_length = math.inf if bend > 0 else loss.bending_length
         rule = default_radius(
             mechanism, bound, length, maximum, planned, hessian, loss_length, bends
         )
-        return widened_radius(rule, length) if widens else rule
+        return widened_radius(rule, length, mechanism, bend, planned) if bend > 0 else rule
 
 
 def _leaves_queries_open(tuning):
@@ -252,7 +259,7 @@ def _leaves_queries_open(tuning):
     return all(field is None for field in fields) and tuning.pairs_per_round == 1
 
 
-def complete_rule(rule, known, dim):
+def complete_rule(rule, known, dim, hessian="shrunk"):
     """Fill the fields of an inference rule that leave the Hessian to the loss.
 
     Parameters
@@ -263,6 +270,8 @@ def complete_rule(rule, known, dim):
     known : TargetHessian or None
         What the loss knows.
     dim : int
+    hessian : str
+        How the Hessian is estimated where the rule does not say.
 
     Returns
     -------
@@ -277,7 +286,7 @@ def complete_rule(rule, known, dim):
     rule.check_dimension(dim)
     changes = {}
     if rule.hessian is None:
-        changes = {"hessian": "shrunk", **_known_fields(known, dim)}
+        changes = {"hessian": hessian, **_known_fields(known, dim)}
         stated = ("hessian_range", "prior_hessian", "prior_sd")
         changes |= {name: getattr(rule, name) for name in stated if getattr(rule, name) is not None}
     if rule.prior_hessian is not None and rule.guard is None:

@@ -71,6 +71,9 @@ class PrivateRegression(BasePrivateEstimator):
     A datum is a row (x, y): the features and the target of one participant.
     """
 
+    #: Correlated features make eigenvalues of different size: the small ones would be shrunk most.
+    _hessian = "raw"
+
     #: Largest predictor of a row at the bound, relative to `_target_unit`.
     _widest: ClassVar[float] = _WIDEST_PREDICTOR
 
@@ -137,7 +140,10 @@ class PrivateRegression(BasePrivateEstimator):
         if self.initial_point is None:
             return np.zeros(space.shape)
         point = finite_array("initial_point", self.initial_point, space.shape)
-        return InterceptFirst(self._scale_of(space.dim)).to_internal(point)
+        return self._center_to_internal(point, space)
+
+    def _center_to_internal(self, center, space):
+        return InterceptFirst(self._scale_of(space.dim)).to_internal(center)
 
     def _scale_of(self, dim):
         """Constant s of the intercept: the size of one feature of a row at the bound."""
@@ -214,7 +220,8 @@ class PrivateRegression(BasePrivateEstimator):
         MessageError
             If a message is refused. The state is what it was before the call.
         """
-        self._require_started()
+        if not isinstance(messages, Transcript):  # it brings along all that it needs
+            self._require_started()
         return super().partial_fit(messages)
 
     # ---------------------------------------------------------------- answers

@@ -37,7 +37,7 @@ class _Path(NamedTuple):
 
     Attributes
     ----------
-    count : array of int, shape [1]
+    n_steps : array of int, shape [1]
     iterate, average : array, shape [dim]
     squares : array, shape [dim, dim]
         Sum over s of s^2 a_s a_s^T, with a_s the average of the first s iterates.
@@ -45,7 +45,7 @@ class _Path(NamedTuple):
         Sum of s^2 a_s.
     """
 
-    count: np.ndarray
+    n_steps: np.ndarray
     iterate: np.ndarray
     average: np.ndarray
     squares: np.ndarray
@@ -61,8 +61,8 @@ def descend(geometry, loss, mechanism, step, exponent, path, participant, data, 
         respond_into(
             geometry, loss, mechanism, path.iterate, data[k], variates[k], participant, message
         )
-        path.count[0] += 1
-        s = float(path.count[0])
+        path.n_steps[0] += 1
+        s = float(path.n_steps[0])
         for i in range(message.shape[0]):
             path.iterate[i] -= step * s**-exponent * message[i]
             path.average[i] += (path.iterate[i] - path.average[i]) / s
@@ -165,6 +165,8 @@ class SelfNormalisedSGD(BaseEstimator):
         ------
         ProtocolError
             If the protocol is not of Euclidean space, or a parameter is out of its range.
+        ValueError
+            If there is no row, or rows are not what the loss takes.
         """
         step, exponent = check_scale("step", self.step), check_gain_exponent(self.exponent)
         if not isinstance(self.protocol, Protocol) or self.protocol.geometry.name != "Euclidean":
@@ -172,7 +174,7 @@ class SelfNormalisedSGD(BaseEstimator):
                 f"protocol must be a Protocol of Euclidean space; got {self.protocol!r}"
             )
         path = self._descend(X, step, exponent)
-        n = int(path.count[0])
+        n = int(path.n_steps[0])
         if n == 0:
             raise ValueError("X must hold one row at least; got none")
         mixed = np.outer(path.moments, path.average)
