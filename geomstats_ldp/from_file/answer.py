@@ -15,7 +15,7 @@ import numpy as np
 from geomstats_ldp import estimators
 from geomstats_ldp.estimators.record import answer_record, texts_of
 from geomstats_ldp.exceptions import ClippingWarning, TableError
-from geomstats_ldp.files import write_atomically
+from geomstats_ldp.files import write_figure, write_text
 from geomstats_ldp.from_file.table import read_columns, split_names
 from geomstats_ldp.serialization import encode
 
@@ -47,13 +47,14 @@ def run(arguments):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(rows)
-        record = answer_record(estimator, arguments.level)
+        region = estimator.confidence_region(arguments.level)
         if arguments.model == "mean":
             functional = estimator.functional(lambda mean: centre + scale * mean)
         elif arguments.model == "covariance":
             functional = estimator.functional(lambda matrix: matrix[np.triu_indices(len(names))])
         else:
             functional = estimator.functional(lambda direction: direction)
+    record = answer_record(estimator, region)
     _warn(caught, estimator)
     labels = _labels(arguments.model, names)
     _print(arguments, estimator, labels, functional, record)
@@ -65,7 +66,7 @@ def run(arguments):
         record = {"model": arguments.model, "columns": names, "parameters": chosen, **record}
         _write_json(arguments.json, record | rest)
     if arguments.picture is not None:
-        _draw(arguments.picture, estimator, labels, functional, arguments.level)
+        _draw(arguments.picture, region, labels, functional)
 
 
 def make_estimator(arguments):
@@ -151,21 +152,18 @@ def _print(arguments, estimator, labels, functional, record):
 
 def _write_json(path, record):
     text = json.dumps(encode(record), indent=2, allow_nan=False) + "\n"
-    write_atomically(path, lambda file: file.write(text.encode()))
+    write_text(path, text)
     print(f"wrote {path}")
 
 
-def _draw(path, estimator, labels, functional, level):
+def _draw(path, region, labels, functional):
     from matplotlib.figure import Figure
 
     from geomstats_ldp.plotting import plot_loadings
 
     figure = Figure(figsize=(9.5, 3.8), layout="constrained")
     axes = figure.subplots(1, 2)
-    plot_loadings(functional, labels, level, ax=axes[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said already
-        estimator.confidence_region(level).plot(ax=axes[1])
-    kind = path.suffix[1:] or "png"
-    write_atomically(path, lambda file: figure.savefig(file, dpi=150, format=kind))
+    plot_loadings(functional, labels, region.level, ax=axes[0])
+    region.plot(ax=axes[1])
+    write_figure(path, figure)
     print(f"wrote {path}")

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import optimize
 
+from geomstats_ldp.inference.calibration import ONE_LOOK
 from geomstats_ldp.inference.functional import check_function, check_value, check_values
 from geomstats_ldp.inference.region import check_level
 from geomstats_ldp.inference.score import ScoreRegion
@@ -166,7 +167,7 @@ class ProfiledFunctional:
 
     def pvalue(self, value: ArrayLike) -> float:
         """P-value of the test that h of the parameter is `value`; see `statistic`."""
-        return float(special.chdtrc(len(self.estimate), max(self.statistic(value), 0.0)))
+        return float(ONE_LOOK.pvalue(max(self.statistic(value), 0.0), len(self.estimate)))
 
     def contains(self, value: ArrayLike, level: float = 0.95) -> bool:
         """Whether the hypothesis that h is `value` is not rejected.
@@ -180,5 +181,5 @@ class ProfiledFunctional:
         -------
         inside : bool
         """
-        quantile = special.chdtri(len(self.estimate), 1 - check_level(level))
+        quantile = ONE_LOOK.quantile(check_level(level), len(self.estimate))
         return bool(self.statistic(value) <= quantile)
