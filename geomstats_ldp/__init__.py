@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         WaldRegion,
     )
     from geomstats_ldp.participant import Participant
+    from geomstats_ldp.planning.planning import plan
     from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
     from geomstats_ldp.replicates import replicate
     from geomstats_ldp.server import Server
@@ -57,6 +58,7 @@ __all__ = [
     "Transcript",
     "Tuning",
     "WaldRegion",
+    "plan",
     "register_space",
     "replicate",
 ]
@@ -74,6 +76,7 @@ _HOMES = {
     "SmoothFunctional": "inference",
     "Transcript": "protocol",
     "WaldRegion": "inference",
+    "plan": "planning.planning",
     "register_space": "geometry",
     "replicate": "replicates",
 }

@@ -11,6 +11,7 @@ from scipy import stats
 
 from geomstats_ldp.geometry import Geometry, log_box
 from geomstats_ldp.losses import FrechetLoss
+from geomstats_ldp.planning.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study import methods
 from geomstats_ldp.replication.study.axial_frechet import AxialFrechetLoss
 from geomstats_ldp.replication.study.designs import FiniteLaw, load_design
@@ -21,7 +22,6 @@ from geomstats_ldp.replication.study.methods import (
     repetition_seeds,
     run_cell,
 )
-from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.paper_results import paper_table
 from geomstats_ldp.replication.study.summary import beside_paper, summarise
 from geomstats_ldp.replication.study.tuning import design_mechanism, design_protocol
