@@ -274,8 +274,8 @@ class HuberRegressionLoss(RegressionLoss):
     def third_derivative(self, geometry: Geometry) -> float:
         r"""A share of :math:`|z|^3 / \text{scale}`, over the number of directions.
 
-        The third derivative is |z|^3 times the difference of the densities of the residual at the
-        two kinks, which vanishes for symmetric residuals.
+        The third derivative is :math:`|z|^3` times the difference of the densities of the residual
+        at the two kinks, which vanishes for symmetric residuals.
         """
         return _TYPICAL_SKEW * self.row_bound**3 / self.scale / geometry.dim
 
