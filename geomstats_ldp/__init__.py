@@ -20,10 +20,12 @@ if TYPE_CHECKING:
         PrivateSPDCovariance,
         PrivateVMFLocation,
         Tuning,
+        compare,
     )
     from geomstats_ldp.geometry import register_space
     from geomstats_ldp.inference import (
         CoefficientTable,
+        Comparison,
         ProfiledFunctional,
         ScoreRegion,
         SmoothFunctional,
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CoefficientTable",
+    "Comparison",
     "Message",
     "Participant",
     "PrivateFrechetMean",
@@ -58,6 +61,7 @@ __all__ = [
     "Transcript",
     "Tuning",
     "WaldRegion",
+    "compare",
     "plan",
     "register_space",
     "replicate",
@@ -66,6 +70,7 @@ __all__ = [
 #: Module of each public name; those left out are in `estimators`.
 _HOMES = {
     "CoefficientTable": "inference",
+    "Comparison": "inference",
     "Message": "protocol",
     "Participant": "participant",
     "ProfiledFunctional": "inference",

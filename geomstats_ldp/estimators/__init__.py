@@ -1,5 +1,6 @@
 """Scikit-learn faces of the private estimators."""
 
+from geomstats_ldp.estimators.comparing import compare
 from geomstats_ldp.estimators.frechet import PrivateFrechetMean
 from geomstats_ldp.estimators.location import PrivateMEstimator
 from geomstats_ldp.estimators.logistic import PrivateLogisticRegression
@@ -19,4 +20,5 @@ __all__ = [
     "PrivateSPDCovariance",
     "PrivateVMFLocation",
     "Tuning",
+    "compare",
 ]

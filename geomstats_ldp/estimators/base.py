@@ -118,7 +118,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
 
     def _make_protocol(self, width, n_participants):
         tuning = check_tuning(self.tuning)
-        notices.warn_if_delta_is_large(self.delta, stacklevel=4)
+        notices.warn_if_delta_is_large(self.delta)
         if self.n_participants is not None:
             check_integer("n_participants", self.n_participants)
         geometry, region = self._make_geometry(width, tuning)

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_coords, score_into
 from geomstats_ldp.losses.frechet import FrechetLoss
+from geomstats_ldp.losses.moment_bounds import (
+    clipping_bias_bound,
+    excess_bound,
+    negligible_bound,
+)
 from geomstats_ldp.losses.pca import PCALoss
 from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
 from geomstats_ldp.losses.regression import (
@@ -155,8 +160,11 @@ __all__ = [
     "LogisticRegressionLoss",
     "HuberRegressionLoss",
     "check_registered",
+    "clipping_bias_bound",
+    "excess_bound",
     "loss_from_spec",
     "loss_of",
+    "negligible_bound",
     "register_loss",
     "score_coords",
     "score_into",

@@ -10,9 +10,11 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.losses.moment_bounds import check_moment_bound
 from geomstats_ldp.twins import compile_by_default, operation
 from geomstats_ldp.validation import finite_array
 
@@ -140,6 +142,39 @@ class Loss(ABC):
         except ValueError:
             return np.full(geometry.dim, np.inf)
         return np.where(np.isfinite(change), change, np.inf)
+
+    def score_change_bound(
+        self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
+    ) -> np.ndarray:
+        """Bound on how much clipping changes the mean score, whatever the law of the data.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        point : array, shape [*point_shape]
+            Where the scores are taken.
+        moment_bound : pair of float
+            (q, M): the mean q-th power of the length of a datum is at most M. The length is what
+            the loss clips, a norm or the distance from a public centre.
+
+        Returns
+        -------
+        change : array, shape [dim, dim]
+            Matrix A: the mean score of the data as they are is that of clipped data plus A w for
+            some w of length at most one, in frame coordinates at `point`.
+
+        Raises
+        ------
+        ProtocolError
+            If the moment does not bound the change. So it is, by default, for all losses that clip.
+        """
+        check_moment_bound(moment_bound)
+        if not self.clips:
+            return np.zeros((geometry.dim, geometry.dim))
+        raise ProtocolError(
+            f"moment_bound must be None for loss {self.name!r} on {geometry.name}: a moment of the "
+            f"data does not bound what clipping does to its scores; got {moment_bound!r}"
+        )
 
     @abstractmethod
     def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
