@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
-from geomstats_ldp.inference import CoefficientTable, smooth_functional
+from geomstats_ldp.inference import CoefficientTable, SmoothFunctional
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Transcript
 from geomstats_ldp.validation import check_scale, finite_array
@@ -263,14 +263,7 @@ class PrivateRegression(BasePrivateEstimator):
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        region = self._region(level)
-        values = smooth_functional(
-            lambda coefficients: coefficients,
-            self.protocol_.geometry,
-            self.server_.estimate(),
-            region.covariance,
-            coordinates=self._coordinates(),
-        )
+        values = cast(SmoothFunctional, self.functional(lambda coefficients: coefficients))
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         names = names or [f"x{i}" for i in range(self.n_features_in_)]
         if self._constant() > 0:
