@@ -10,6 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from geomstats_ldp import (
     PrivateFrechetMean,
+    PrivateHuberRegression,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
@@ -27,6 +30,7 @@ ESTIMATORS = [
     PrivateSPDCovariance(tuning=INTERPRETED),
     PrivatePCA(n_rounds=3, tuning=INTERPRETED),
     PrivateFrechetMean(n_rounds=3, tuning=INTERPRETED),
+    PrivateLinearRegression(tuning=INTERPRETED),
 ]
 
 
@@ -41,6 +45,8 @@ def test_scikit_learn_check(estimator, check):
         PrivatePCA(epsilon=float("inf"), tuning=INTERPRETED),
         PrivateFrechetMean(tuning=INTERPRETED),
         PrivateVMFLocation(n_rounds=3, tuning=INTERPRETED),
+        PrivateHuberRegression(n_rounds=None, tuning=INTERPRETED),
+        PrivateLogisticRegression(tuning=INTERPRETED),
         PrivateVMFLocation(),
         PrivateFrechetMean(n_rounds=3),
         PrivateSPDCovariance(n_rounds=3, tuning=INTERPRETED),
