@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from geomstats_ldp.estimators import (
         PrivateFrechetMean,
+        PrivateHuberRegression,
+        PrivateLinearRegression,
+        PrivateLogisticRegression,
         PrivateMEstimator,
         PrivatePCA,
         PrivateSPDCovariance,
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     )
     from geomstats_ldp.geometry import register_space
     from geomstats_ldp.inference import (
+        CoefficientTable,
         Comparison,
         ProfiledFunctional,
         ScoreRegion,
@@ -36,10 +40,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CoefficientTable",
     "Comparison",
     "Message",
     "Participant",
     "PrivateFrechetMean",
+    "PrivateHuberRegression",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
     "PrivateMEstimator",
     "PrivatePCA",
     "PrivateSPDCovariance",
@@ -61,6 +69,7 @@ __all__ = [
 
 #: Module of each public name; those left out are in `estimators`.
 _HOMES = {
+    "CoefficientTable": "inference",
     "Comparison": "inference",
     "Message": "protocol",
     "Participant": "participant",

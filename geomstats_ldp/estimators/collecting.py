@@ -117,12 +117,19 @@ class Collecting:
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         self._check_known_shape("X", data)
-        server = self._new_server(self._make_protocol(data.shape[1], len(data)))
-        notices.warn_if_few(server.protocol, len(data))
-        run = emulate if server.protocol.rounds is None else emulate_in_rounds
-        clipping = run(server, data, self.random_state, self.verbose, self._to_internal)
+        server = self._new_server(self._make_protocol(self._n_features_of(data), len(data)))
+        clipping = self._emulate(server, data)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, clipping)
+
+    def _n_features_of(self, rows):
+        """Features of a row, which may have a target beside them."""
+        return rows.shape[1]
+
+    def _emulate(self, server, data):
+        notices.warn_if_few(server.protocol, len(data))
+        run = emulate if server.protocol.rounds is None else emulate_in_rounds
+        return run(server, data, self.random_state, self.verbose, self._to_internal)
 
     def fit_blocks(self, blocks: Iterable[ArrayLike], n_participants: int | None = None) -> Self:
         """Emulate one participant per row of data that come in blocks, read once and in order.
@@ -157,7 +164,7 @@ class Collecting:
             raise ProtocolError(f"blocks must hold {planned} rows; got no block at all")
         rows = self._check_rows(first)
         self._check_known_shape("blocks", rows)
-        server = self._new_server(self._make_protocol(rows.shape[1], planned))
+        server = self._new_server(self._make_protocol(self._n_features_of(rows), planned))
         notices.warn_if_few(server.protocol, planned)
         rows = self._counted(itertools.chain([first], blocks), planned)
         run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
