@@ -170,10 +170,14 @@ def _hyperbolic_centre(channel):
     return _radial("E", partial(PseudoHuberLoss, scale=scale), coords, probabilities, channel)
 
 
-def surrogates():
-    """Losses of the designs with channels for their data, as a list of `Surrogate`.
+def surrogates() -> list[Surrogate]:
+    """Losses of the paper's designs with channels for their data.
 
-    For each there is one that leaves the target where it is and one that does not, but for E.
+    For each design but E there is one that leaves the target where it is and one that does not.
+
+    Returns
+    -------
+    surrogates : list of Surrogate
     """
     unequal = np.array([0.5, 1.0, 2.0])
     return [

@@ -69,24 +69,66 @@ class Surrogate:
     bound: float
     n_nodes: int = 8
 
-    def noise_scale(self, epsilon, delta=1e-6):
-        """Scale at which the channel is (epsilon, delta)-LDP, by the Gaussian mechanism."""
+    def noise_scale(self, epsilon: float, delta: float = 1e-6) -> float:
+        """Scale at which the channel is (epsilon, delta)-LDP, by the Gaussian mechanism.
+
+        Parameters
+        ----------
+        epsilon : float
+        delta : float
+
+        Returns
+        -------
+        scale : float
+        """
         n_noise = len(self.spreads)
         return make_mechanism(
             "gaussian", epsilon=epsilon, delta=delta, dim=n_noise, bound=self.bound
         ).sigma
 
-    def draw(self, rng, n, scale):
-        """Draw surrogates of n people, shape [n, *data_shape]."""
+    def draw(self, rng: np.random.Generator, n: int, scale: float) -> np.ndarray:
+        """Draw surrogates.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+        n : int
+            Number of people.
+        scale : float
+            Noise scale.
+
+        Returns
+        -------
+        data : array, shape [n, *data_shape]
+        """
         noise = scale * self.spreads * rng.normal(size=(n, len(self.spreads)))
         return self.transform(self.law.draw(rng, n), noise)
 
-    def moved_law(self, noise):
-        """Law of the data that all carry the same noise, shape [n_noise]; a `FiniteLaw`."""
+    def moved_law(self, noise: np.ndarray) -> FiniteLaw:
+        """Law of the data where everybody has the same noise.
+
+        Parameters
+        ----------
+        noise : array, shape [n_noise]
+
+        Returns
+        -------
+        law : FiniteLaw
+        """
         return self._noisy_law(noise[None], np.ones(1))
 
-    def surrogate_law(self, scale):
-        """Law of the surrogates, by a product of Gauss-Hermite rules; a `FiniteLaw`."""
+    def surrogate_law(self, scale: float) -> FiniteLaw:
+        """Law of the surrogates, by a product of Gauss-Hermite rules.
+
+        Parameters
+        ----------
+        scale : float
+            Noise scale.
+
+        Returns
+        -------
+        law : FiniteLaw
+        """
         n_noise = len(self.spreads)
         nodes, weights = np.polynomial.hermite_e.hermegauss(self.n_nodes)
         noise = np.stack(np.meshgrid(*[nodes] * n_noise, indexing="ij"), axis=-1)
@@ -108,7 +150,7 @@ class Surrogate:
         return FiniteLaw(self.loss.clip(self.geometry, data), probabilities)
 
 
-def shift(surrogate, scale):
+def shift(surrogate: Surrogate, scale: float) -> np.ndarray:
     """Distance and direction by which noise of a scale moves the target.
 
     Parameters
@@ -126,7 +168,7 @@ def shift(surrogate, scale):
     return geometry.coordinates(geometry.log(moved, target), target)
 
 
-def expansion(surrogate):
+def expansion(surrogate: Surrogate) -> np.ndarray:
     r"""Leading term of the shift for small noise, for a scale of one (Theorem S.4).
 
     With :math:`h_y(w)` the score of T(y, w) at the target it is :math:`-\frac12 H^{-1} \sum_j
@@ -171,15 +213,25 @@ class SurrogateFit(NamedTuple):
     estimate: np.ndarray
     covariance: np.ndarray
 
-    def covers(self, point, level=0.95):
-        """Whether the ordinary Wald region of a level holds a point."""
+    def covers(self, point: np.ndarray, level: float = 0.95) -> bool:
+        """Whether the ordinary Wald region of a level holds a point.
+
+        Parameters
+        ----------
+        point : array, shape [*point_shape]
+        level : float in (0, 1)
+
+        Returns
+        -------
+        covered : bool
+        """
         geometry = self.geometry
         coords = geometry.coordinates(geometry.log(point, self.estimate), self.estimate)
         statistic = coords @ np.linalg.solve(self.covariance, coords)
         return bool(statistic <= stats.chi2.ppf(level, len(coords)))
 
 
-def fit_surrogates(surrogate, data):
+def fit_surrogates(surrogate: Surrogate, data: np.ndarray) -> SurrogateFit:
     """Minimise the mean loss of surrogates, as if they were the data themselves.
 
     Parameters
