@@ -115,8 +115,8 @@ def draw(cases, errors, path):
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.3), layout="constrained")
     case = next(one for one in cases if one.design == "E")
     scales = np.linspace(0, case.noise_scale(EPSILONS[-1], DELTA), 20)
-    path = np.array([shift(case, scale) for scale in scales])
-    left.plot(*path.T, color="k", lw=1, label="minimiser with noise on data")
+    moved = np.array([shift(case, scale) for scale in scales])
+    left.plot(*moved.T, color="k", lw=1, label="minimiser with noise on data")
     for epsilon in EPSILONS:
         target = shift(case, case.noise_scale(epsilon, DELTA))
         left.annotate(
