@@ -12,17 +12,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.scouting import Scouting
+from geomstats_ldp.estimators.spd_covariance import PrivateSPDCovariance
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol.checks import check_preconditioner
+from geomstats_ldp.scouting.histogram import LOWEST
 from geomstats_ldp.validation import finite_array
 
 
 @shared_docstring
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateEstimator):
+class PrivatePCA(Scouting, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateEstimator):
     r"""Leading principal direction from one private message per participant.
 
     The target is the leading eigenvector of :math:`E[y y^T]` for rows y clipped to norm
@@ -32,13 +35,15 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
 
     Parameters
     ----------
-    norm_bound : float, default=1.0
+    norm_bound : float or "scout", default=1.0
         Public bound B on the norm of a row, in the units of the data. Longer rows are scaled back
-        to it by the participant, so the guarantee holds for any data.
+        to it by the participant, so the guarantee holds for any data. With "scout" a first share of
+        the participants answers a private histogram of norms, from which it follows.
     {privacy}
-    initial_point : array-like, shape [n_features], optional
+    initial_point : array-like, shape [n_features], or "scout", optional
         Public first guess and centre of the working region; it also fixes the sign. It is scaled
-        to unit length. Default (1, ..., 1).
+        to unit length. Default (1, ..., 1). With "scout" a first share of the participants gives a
+        rough estimate, with its largest entry positive.
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought; together with
         the query radius it must stay under pi/2.
@@ -67,16 +72,17 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     """
 
     _min_features = 2
+    _scoutable = ("norm_bound", "initial_point")
     _retraction = "projection"
 
     def __init__(
         self,
-        norm_bound: float = 1.0,
+        norm_bound: float | str = 1.0,
         epsilon: float = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,
-        initial_point: ArrayLike | None = None,
+        initial_point: ArrayLike | str | None = None,
         region_radius: float = 1.0,
         n_participants: int | None = None,
         n_rounds: int | None = None,
@@ -124,6 +130,17 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
             return np.eye(geometry.dim)
         matrix = finite_array("preconditioner", preconditioner, (geometry.dim + 1,) * 2)
         return check_preconditioner(geometry.basis @ matrix @ geometry.basis.T, geometry.dim)
+
+    def _start_protocol(self, width):
+        # Under so small a bound all rows have one length: their second moment needs no bound.
+        covariance = PrivateSPDCovariance(
+            norm_bound=LOWEST,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            n_rounds=1,
+        )
+        return covariance._make_protocol(width, None)
 
     # ---------------------------------------------------------------- scikit-learn
 
