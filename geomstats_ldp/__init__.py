@@ -12,14 +12,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from geomstats_ldp.estimators import (
         PrivateFrechetMean,
+        PrivateHuberRegression,
+        PrivateLinearRegression,
+        PrivateLogisticRegression,
         PrivateMEstimator,
         PrivatePCA,
         PrivateSPDCovariance,
         PrivateVMFLocation,
         Tuning,
+        compare,
     )
     from geomstats_ldp.geometry import register_space
     from geomstats_ldp.inference import (
+        CoefficientTable,
+        Comparison,
         ProfiledFunctional,
         ScoreRegion,
         SmoothFunctional,
@@ -34,9 +40,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CoefficientTable",
+    "Comparison",
     "Message",
     "Participant",
     "PrivateFrechetMean",
+    "PrivateHuberRegression",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
     "PrivateMEstimator",
     "PrivatePCA",
     "PrivateSPDCovariance",
@@ -50,6 +61,7 @@ __all__ = [
     "Transcript",
     "Tuning",
     "WaldRegion",
+    "compare",
     "plan",
     "register_space",
     "replicate",
@@ -57,6 +69,8 @@ __all__ = [
 
 #: Module of each public name; those left out are in `estimators`.
 _HOMES = {
+    "CoefficientTable": "inference",
+    "Comparison": "inference",
     "Message": "protocol",
     "Participant": "participant",
     "ProfiledFunctional": "inference",

@@ -15,7 +15,7 @@ from dipy.data import get_fnames
 from dipy.io.gradients import read_bvals_bvecs
 from dipy.reconst.dti import TensorModel
 from geomstats.geometry.spd_matrices import SPDMatrices
-from look import COLOUR, save
+from look import COLOUR, draw_messages, save
 from matplotlib.colors import to_rgb
 
 from geomstats_ldp import PrivateFrechetMean
@@ -95,8 +95,11 @@ def draw_slice(ax, tensors, is_white):
     ax.set_title("Tensors of a scan,\none participant's in the frame")
 
 
-def draw_messages(ax, estimator, tensor):
-    """The score of one tensor at the initial point, and what its message might have been."""
+def score_and_messages(estimator, tensor):
+    """The score of one tensor at the initial point, and messages, in a plane that holds it.
+
+    Shapes [2] and [400, 2].
+    """
     protocol = estimator.protocol_
     geometry, loss, mechanism = protocol.geometry, loss_of(protocol), protocol.mechanism
     query = np.asarray(protocol.initial_point)
@@ -108,22 +111,7 @@ def draw_messages(ax, estimator, tensor):
     # Across the page runs the direction of the score.
     axes = np.linalg.qr(np.concatenate([score.T, np.eye(score.shape[1])], axis=1))[0][:, :2]
     axes *= np.sign(score @ axes[:, :1])
-    score, messages = score @ axes, messages @ axes
-    ax.plot(*messages[1:].T, ".", color="0.6", ms=3, label="what it might have been")
-    ax.plot(*messages[0], "o", color="k", ms=6, label="the message")
-    ax.annotate(
-        "",
-        score[0],
-        (0, 0),
-        arrowprops={"arrowstyle": "->", "color": COLOUR, "lw": 2.5, "shrinkA": 0, "shrinkB": 0},
-    )
-    ax.plot([], [], color=COLOUR, lw=2.5, label="the score, never sent")
-    reach = 1.1 * np.abs(messages).max()
-    ax.set(xlim=(-reach, reach), ylim=(-reach, reach), xticks=[0], yticks=[0])
-    ax.grid(color="0.85")
-    ax.set_aspect("equal")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.04), frameon=False, fontsize=9)
-    ax.set_title(f"One message in the tangent\nspace, epsilon = {EPSILON:g}")
+    return (score @ axes)[0], messages @ axes
 
 
 def main():
@@ -147,7 +135,11 @@ def main():
     left = figure.add_axes((0.01, 0.04, 0.33, 0.8))
     draw_slice(left, tensors[:, :, SLICE], is_white[:, :, SLICE])
     middle = figure.add_axes((0.38, 0.26, 0.23, 0.58))
-    draw_messages(middle, mean, blocks[(*VOXEL, SLICE)])
+    draw_messages(
+        middle,
+        *score_and_messages(mean, blocks[(*VOXEL, SLICE)]),
+        f"One message in the tangent\nspace, epsilon = {EPSILON:g}",
+    )
     right = figure.add_axes((0.65, 0.02, 0.35, 0.86), projection="3d")
     shown = people[:400]
     plot_on_spd_cone(

@@ -183,7 +183,7 @@ class Inferring:
             transform=transform,
             calibration=region.calibration,
         )
-        notices.warn_if_bent(functional, stacklevel=3)
+        notices.warn_if_bent(functional)
         return functional
 
     def _calibration(self, anytime, kind):
@@ -222,7 +222,7 @@ class Inferring:
         rest = level, self.protocol_.working_region, self._coordinates()
         calibration = self._calibration(anytime, kind)
         if self._n_warned_of != self.server_.n_participants:  # fit() said so
-            notices.warn_if_cut(self.server_, stacklevel=4)
+            notices.warn_if_cut(self.server_)
         if kind == "score":
             place = chart_of_scores(self.protocol_), place[1]
             calibration = self._widened(calibration, prediction.covariance, moment_bound)
@@ -231,12 +231,12 @@ class Inferring:
             score_covariance = sandwich.hessian @ sandwich.covariance @ sandwich.hessian
             calibration = self._widened(calibration, score_covariance, moment_bound)
             region = WaldRegion(*place, sandwich.covariance, *rest, calibration)
-            notices.warn_about_hessian(sandwich, stacklevel=4)
-            notices.warn_if_weak(sandwich, prediction, self.protocol_.inference, stacklevel=4)
-        notices.warn_about_region(region, stacklevel=4)
+            notices.warn_about_hessian(sandwich)
+            notices.warn_if_weak(sandwich, prediction, self.protocol_.inference)
+        notices.warn_about_region(region)
         return region
 
-    def _warn_if_clipped(self, stacklevel):
+    def _warn_if_clipped(self):
         """Warn of the bias that clipping can cause, once there is a region to compare it with."""
         try:
             sandwich = self._sandwich()
@@ -244,7 +244,7 @@ class Inferring:
             return
         loss, point = loss_of(self.protocol_), self.server_.estimate()
         change = self._clipping.score_change(loss, self.protocol_.geometry, point)
-        notices.warn_if_clipped(self._clipping, change, sandwich, loss, stacklevel)
+        notices.warn_if_clipped(self._clipping, change, sandwich, loss)
         self._clipping = self._clipping._replace(given=(), kept=())  # data are not kept
 
     def _coordinates(self):

@@ -15,6 +15,11 @@ from geomstats_ldp.losses.moment_bounds import (
 )
 from geomstats_ldp.losses.pca import PCALoss
 from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
+from geomstats_ldp.losses.regression import (
+    HuberRegressionLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
+)
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
@@ -33,6 +38,9 @@ _OWN = (
     PseudoHuberLoss,
     TransformedFrechetLoss,
     SPDLikelihoodLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
+    HuberRegressionLoss,
 )
 
 #: Losses by name.
@@ -148,6 +156,9 @@ __all__ = [
     "TransformedFrechetLoss",
     "register_transform",
     "SPDLikelihoodLoss",
+    "LinearRegressionLoss",
+    "LogisticRegressionLoss",
+    "HuberRegressionLoss",
     "check_registered",
     "clipping_bias_bound",
     "excess_bound",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.exceptions import LDPWarning, ProtocolError
+from geomstats_ldp.exceptions import ProtocolError, warn
 from geomstats_ldp.geometry.geometry import CUT_MARGIN, Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian
@@ -112,11 +111,9 @@ class RadialLoss(Loss):
                 if limit > 0
                 else "its curvature has no known upper bound, which register_space takes"
             )
-            warnings.warn(
+            warn(
                 f"the centre of data in a ball of data_radius={self.data_radius:.6g} need not be "
                 f"unique on {geometry.name}: {known}",
-                LDPWarning,
-                stacklevel=2,
             )
 
     def data_shape(self, geometry: Geometry) -> tuple[int, ...]:

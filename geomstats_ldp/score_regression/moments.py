@@ -20,6 +20,7 @@ import numpy as np
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.schedules import round_radius
 
 #: Moments in which scores can be linear; None for none. "covariance" is for `single_query` only.
 MOMENTS = (None, "first", "second", "quadratic", "covariance")
@@ -129,6 +130,27 @@ def design_matrices(moment, geometry, points, center, coords, maps, frames, basi
     axes = geometry.lift(np.eye(dim), center)
     scores = _MEAN_SCORES[moment](axes, center, basis, points)
     return maps @ np.einsum("nia,nka->nik", frames, scores)
+
+
+def third_derivative_design(protocol, rounds):
+    r"""Shift h^2 t / 2 of the expected messages by the mean third derivative t, one column each.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    rounds : array of int, shape [n]
+        Rounds of the query points, which say at what distance h from their centre they are.
+
+    Returns
+    -------
+    design : array, shape [n, dim, dim]
+        With no column, shape [n, dim, 0], where the plan takes t for zero.
+    """
+    dim = protocol.dim
+    if protocol.rounds.third_derivative == 0:
+        return np.empty((len(rounds), dim, 0))
+    radii = np.array([round_radius(protocol.radius, number) for number in rounds])
+    return radii[:, None, None] ** 2 / 2 * np.eye(dim)
 
 
 def _first_moment_scores(axes, center, basis, points):

@@ -16,8 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geomstats_ldp.score_regression.fit import Answers, bending_weights
-from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
+from geomstats_ldp.score_regression.fit import (
+    Answers,
+    bending_weights,
+    third_derivative_weight,
+)
+from geomstats_ldp.score_regression.moments import (
+    charted,
+    design_matrices,
+    symmetric_basis,
+    third_derivative_design,
+)
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
 
 
@@ -95,8 +104,17 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     )
     means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ known
     scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
+    bend = third_derivative_design(protocol, answers.rounds)
+    variance = float(np.trace(fit.score_covariance)) / dim
     estimate, covariance, spread = _robust_least_squares(
-        design, answers.counts, weights, means, scatter, fit.score_covariance
+        design,
+        bend,
+        third_derivative_weight(protocol, variance),
+        answers.counts,
+        weights,
+        means,
+        scatter,
+        fit.score_covariance,
     )
     least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
     return _bounded_by_growth(estimate, covariance, basis, known, least)
@@ -120,8 +138,11 @@ def predict_single_query_scores(fit):
     )
 
 
-def _robust_least_squares(design, counts, weights, means, scatter, pooled):
+def _robust_least_squares(design, bend, pull, counts, weights, means, scatter, pooled):
     """Coefficients and their covariance, with the covariance of scores found query by query.
+
+    The third derivative, with the columns `bend`, is a random effect of precision `pull` in units
+    of the variance of a coordinate of `pooled`.
 
     Returns
     -------
@@ -130,19 +151,29 @@ def _robust_least_squares(design, counts, weights, means, scatter, pooled):
     spread : array, shape [dim + n_basis, dim + n_basis]
         What it would be if scores had unit covariance.
     """
+    n_kept = design.shape[2]
+    precisions = np.repeat([0.0, pull], [n_kept, bend.shape[2]])
+    design = np.concatenate([design, bend], axis=2)
     # Offsets in units of their own size: no unit of the data decides what is taken for zero.
     sizes = np.sqrt(np.mean(design**2, axis=(0, 1)))
     units = np.where(sizes > 0, sizes, 1.0)
     design = design / units
     share = (counts * weights)[:, None, None]
-    inverse = np.linalg.pinv(_total(share * design, design), hermitian=True, rcond=1e-12)
+    random = np.diag(precisions / units**2)
+    normal = _total(share * design, design) + random
+    inverse = np.linalg.pinv(normal, hermitian=True, rcond=1e-12)
     estimate = inverse @ _total(share * design, means[..., None])[:, 0]
     own = scatter / np.maximum(counts - 1, 1)[:, None, None]
     own = np.where(counts[:, None, None] > 1, own, pooled)
     share = share * weights[:, None, None]
-    meats = _total(share * design, own @ design), _total(share * design, design)
+    variance = np.trace(pooled) / len(pooled)
+    meats = (
+        _total(share * design, own @ design) + variance * random,
+        _total(share * design, design) + random,
+    )
     covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]
-    return estimate / units, *covariances
+    kept = slice(n_kept)
+    return (estimate / units)[kept], *(covariance[kept, kept] for covariance in covariances)
 
 
 def _total(left, right):

@@ -10,6 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from geomstats_ldp import (
     PrivateFrechetMean,
+    PrivateHuberRegression,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
@@ -30,6 +33,9 @@ ESTIMATORS = [
     PrivatePCA(n_rounds=3, tuning=INTERPRETED),
     PrivateFrechetMean(n_rounds=3, tuning=INTERPRETED),
     PrivateVMFLocation(n_rounds=3, tuning=INTERPRETED),
+    PrivateLinearRegression(tuning=INTERPRETED),
+    PrivateHuberRegression(n_rounds=None, tuning=INTERPRETED),
+    PrivateLogisticRegression(tuning=INTERPRETED),
 ]
 
 

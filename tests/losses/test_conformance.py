@@ -11,6 +11,9 @@ from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import (
     LOSSES,
     FrechetLoss,
+    HuberRegressionLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
     PCALoss,
     PseudoHuberLoss,
     SPDLikelihoodLoss,
@@ -73,11 +76,15 @@ def radial_cases(places):
 
 #: Both signs of curvature and none, and more than one dimension.
 FEW = ["sphere2", "euclidean", "hyperboloid2", "affine2", "log2"]
+FLAT = SPACES["euclidean"]
 CASES = [
     *(case(VonMisesFisherLoss(kappa=2.5), *place) for place in SPHERES.values()),
     *(case(PCALoss(norm_bound=1.5), *place) for place in SPHERES.values()),
     *(case(SPDLikelihoodLoss(norm_bound=2.5), *place) for place in AFFINE.values()),
     *radial_cases([SPACES[key] for key in FEW]),
+    case(LinearRegressionLoss(feature_bound=1.5, intercept=0.7, target_bound=2.0), *FLAT),
+    case(LogisticRegressionLoss(feature_bound=1.5, intercept=0.0), *FLAT),
+    case(HuberRegressionLoss(feature_bound=1.5, intercept=0.7, scale=0.5), *FLAT),
 ]
 MORE = radial_cases([place for key, place in SPACES.items() if key not in FEW])
 

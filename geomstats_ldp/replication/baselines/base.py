@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from geomstats_ldp.exceptions import (
     NotReadyError,
     ProtocolError,
     UninformativeRegionWarning,
+    warn,
 )
 from geomstats_ldp.inference import WaldRegion
 from geomstats_ldp.losses import loss_of
@@ -162,17 +162,15 @@ class BaselineEstimator(BaseEstimator):
             self.protocol.working_region,
         )
         if fit.sandwich.hessian_floor_active:
-            warnings.warn(
+            warn(
                 "an eigenvalue of the estimated Hessian is under its floor "
                 f"{fit.sandwich.hessian_floor:.3g}, so the regression did not find the Hessian",
                 HessianFloorWarning,
-                stacklevel=2,
             )
         if not region.is_informative:
-            warnings.warn(
+            warn(
                 "the confidence region reaches the edge of the working region",
                 UninformativeRegionWarning,
-                stacklevel=2,
             )
         return region
 
