@@ -60,6 +60,8 @@ class Scouting:
     random_state: Any
     _make_space: Any
     _check_rows: Any
+    _planned_by_fit: bool
+    get_params: Any
 
     #: Parameters that may be "scout".
     _scoutable: ClassVar[tuple[str, ...]]
@@ -80,7 +82,7 @@ class Scouting:
     def _shape_of_initial_point(self, shape):
         if "initial_point" in self._sought():
             return None
-        return super()._shape_of_initial_point(shape)  # type: ignore[misc]
+        return super()._shape_of_initial_point(shape)
 
     def _make_protocol(self, width, n_participants):
         sought = self._sought()
@@ -89,7 +91,7 @@ class Scouting:
                 f"{sought[0]}='scout' is for fit(), which emulates the scouts: a collection asks "
                 "them what scout_plan() says, and then has numbers to set"
             )
-        return super()._make_protocol(width, n_participants)  # type: ignore[misc]
+        return super()._make_protocol(width, n_participants)
 
     def scout_plan(self, n_features: int) -> ScoutPlan:
         """What scouts are to be asked for the parameters that are "scout".
@@ -158,7 +160,7 @@ class Scouting:
         study = clone(self).set_params(**found)
         study.fit(_safe_indexing(X, slice(n_scouts, None)))
         if hasattr(self, "server_") and not self._planned_by_fit:
-            notices.warn_if_discarded(self.server_, stacklevel=3)
+            notices.warn_if_discarded(self.server_)
         found.pop("random_state", None)
         parameters = self.get_params(deep=False)
         fitted = {name: part for name, part in vars(study).items() if name not in parameters}

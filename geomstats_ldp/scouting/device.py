@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import AlreadyAnsweredError, ProtocolError
+from geomstats_ldp.mechanisms.candidates import draw_candidate
 from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.participant import Latch, silence
 from geomstats_ldp.scouting.histogram import NormHistogram
@@ -97,8 +98,7 @@ class NormParticipant:
         with silence():
             one_hot = np.zeros(self.histogram.n_bins)
             one_hot[_bin_or_first(self.histogram, datum)] = 1.0
-            candidate = self.histogram.mechanism.release_candidate(one_hot)
-        return int(candidate)
+            return draw_candidate(self.histogram.mechanism, one_hot)
 
 
 def _bin_or_first(histogram, datum):
