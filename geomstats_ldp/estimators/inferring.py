@@ -301,16 +301,16 @@ class Inferring:
 
 def _pair_report(server):
     """Counts of a collection in pairs."""
-    counts, n_directions = server.state.counts, len(server.protocol.directions)
+    safeguards, n_directions = server.state.safeguards, len(server.protocol.directions)
     return {
         "engine": server.engine.name,
         "n_participants": server.n_participants,
         "n_pending": len(server.pending),
         "n_pairs": server.n_pairs,
         "n_regression_pairs": int(window(server.state.sums, server.n_pairs, n_directions).n_pairs),
-        "n_capped_updates": int(counts[N_CAPPED]),
-        "n_projected_updates": int(counts[N_PROJECTED]),
-        "last_safeguard": int(counts[LAST_SAFEGUARD]),
+        "n_capped_updates": int(safeguards[N_CAPPED]),
+        "n_projected_updates": int(safeguards[N_PROJECTED]),
+        "last_safeguard": int(safeguards[LAST_SAFEGUARD]),
     }
 
 

@@ -101,7 +101,7 @@ def _late_safeguard(server):
     if server.protocol.rounds is not None:
         fit = server.fit()
         return "in the last step" if fit is not None and fit.is_cut else None
-    last = int(server.state.counts[LAST_SAFEGUARD])
+    last = int(server.state.safeguards[LAST_SAFEGUARD])
     if last > _LATE * server.n_participants:
         return f"at participant {last} of {server.n_participants}"
     return None

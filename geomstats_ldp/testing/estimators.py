@@ -135,9 +135,8 @@ def state_of(estimator):
     if estimator.protocol_.rounds is not None:
         return [np.array(part) for part in state]
     pending = [message for _, message in sorted(estimator.server_.pending.items())]
-    return [
-        np.array(a) for a in (state.iterate, state.average, state.counts, *state.sums, *pending)
-    ]
+    parts = state.iterate, state.average, state.clock, *state.sums, state.safeguards, *pending
+    return [np.array(part) for part in parts]
 
 
 def require_same_state(one, other, what, tolerance=0.0):

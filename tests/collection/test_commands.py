@@ -36,6 +36,7 @@ def collect(tmp_path, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_the_five_commands_of_the_readme(collect, free_port, wait_until, is_up, tmp_path):
     commands = re.findall(
         r"^geomstats-ldp collect ([^#>&\n]*)",

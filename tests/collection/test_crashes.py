@@ -104,6 +104,7 @@ sys.exit(main(["collect", "answer", *sys.argv[1:]]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "moment", ["before the file", "before sending", "before the acknowledgement"]
 )

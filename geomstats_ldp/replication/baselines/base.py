@@ -51,8 +51,8 @@ class BaselineFit:
     anchor : array, shape [*point_shape]
         Point about which the regression was made.
     sandwich : BaselineSandwich
-    counts : array of int, shape [5]
-        ``State.counts`` of the point recursion.
+    safeguards : array of int, shape [3]
+        `State.safeguards` of the point recursion.
     """
 
     n_participants: int
@@ -60,7 +60,7 @@ class BaselineFit:
     estimate: np.ndarray
     anchor: np.ndarray
     sandwich: BaselineSandwich
-    counts: np.ndarray
+    safeguards: np.ndarray
 
     def diagnostics(self) -> dict[str, Any]:
         """How the run went, as a dictionary of plain numbers."""
@@ -69,9 +69,9 @@ class BaselineFit:
             "n_participants": self.n_participants,
             "n_estimate": self.n_estimate,
             "n_regression": regression.n_rows,
-            "n_capped_updates": int(self.counts[N_CAPPED]),
-            "n_projected_updates": int(self.counts[N_PROJECTED]),
-            "last_safeguard": int(self.counts[LAST_SAFEGUARD]),
+            "n_capped_updates": int(self.safeguards[N_CAPPED]),
+            "n_projected_updates": int(self.safeguards[N_PROJECTED]),
+            "last_safeguard": int(self.safeguards[LAST_SAFEGUARD]),
             "gram_condition_number": float(np.linalg.cond(regression.gram)),
             "ridge": regression.ridge,
             "hessian_floor": sandwich.hessian_floor,
@@ -252,6 +252,6 @@ class BaselineEstimator(BaseEstimator):
                 int(sums.n_rows[c]), gram, cross, scatter, ridge_weight(gram, n_estimate)
             )
             sandwich = fit_sandwich(regression, self.protocol.hessian_bound, n, n_estimate)
-            estimate, anchor, counts = checkpoints.estimates[c], anchors[c], checkpoints.counts[c]
-            fits.append(BaselineFit(n, n_estimate, estimate, anchor, sandwich, counts))
+            estimate, safeguards = checkpoints.estimates[c], checkpoints.safeguards[c]
+            fits.append(BaselineFit(n, n_estimate, estimate, anchors[c], sandwich, safeguards))
         return fits
