@@ -149,6 +149,7 @@ class Scouting:
         """
         sought = self._sought()
         if not sought:
+            vars(self).pop("scouted_", None)
             return super().fit(X, y)  # type: ignore[misc]
         rows = self._check_rows(X, dtype=[np.float64, np.float32])
         n_scouts = _n_scouts(len(rows), len(sought))

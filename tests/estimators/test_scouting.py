@@ -65,6 +65,20 @@ def test_one_of_the_two_may_be_known(known):
     assert abs(model.estimate_ @ AXIS) > 0.98
 
 
+def test_scouts_find_a_subspace_and_the_bound_of_its_variances():
+    rows = np.random.default_rng(1).normal(size=(9000, 4)) * [90.0, 60.0, 20.0, 20.0]
+    model = scouting_pca(n_components=2, epsilon=8.0).fit(rows[:8000])
+    found = model.scouted_.parameters
+    start = found["initial_point"]
+    np.testing.assert_allclose(start @ start.T, np.eye(2), atol=1e-12)
+    plane = np.diag([1.0, 1.0, 0.0, 0.0])
+    assert np.trace(start @ plane @ start.T) > 1.9
+    assert np.trace(model.estimate_ @ plane) > 1.98
+    assert model.fit_variance(rows[8000:]).variance_estimator().data_radius == pytest.approx(
+        found["norm_bound"] ** 2 / 2
+    )
+
+
 def test_directions_are_started_by_scouts():
     rng = np.random.default_rng(0)
     X = 40 * (AXIS + 0.4 * rng.normal(size=(8000, 3)))
