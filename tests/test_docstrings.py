@@ -29,6 +29,7 @@ NAMES = (
     "planning",
     "plotting",
     "replication",
+    "scouting",
     "testing",
 )
 PAGES = [ROOT / "docs" / "api" / f"{name}.md" for name in NAMES]
