@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.mechanisms import Gaussian
 from geomstats_ldp.planning.oracle import population_hessian
 from geomstats_ldp.planning.population import minimiser
 from geomstats_ldp.replication.study.designs import FiniteLaw
@@ -82,9 +82,7 @@ class Surrogate:
         scale : float
         """
         n_noise = len(self.spreads)
-        return make_mechanism(
-            "gaussian", epsilon=epsilon, delta=delta, dim=n_noise, bound=self.bound
-        ).sigma
+        return Gaussian(epsilon=epsilon, delta=delta, dim=n_noise, bound=self.bound).sigma
 
     def draw(self, rng: np.random.Generator, n: int, scale: float) -> np.ndarray:
         """Draw surrogates.

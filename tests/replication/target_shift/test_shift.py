@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from geomstats_ldp import PrivateFrechetMean
-from geomstats_ldp.mechanisms.gaussian import Gaussian
+from geomstats_ldp.mechanisms import Gaussian
 from geomstats_ldp.replication.target_shift.cases import surrogates
 from geomstats_ldp.replication.target_shift.shift import expansion, fit_surrogates, shift
 
