@@ -57,6 +57,17 @@ def warn_if_few(protocol, n_participants):
         )
 
 
+def warn_if_start_is_vague(is_sharp, n_participants):
+    """Scouts do not tell where to start."""
+    if not is_sharp:
+        warn(
+            f"{n_participants} scouts are too few to tell the initial point: the study may start "
+            "far from its target, or at another direction. A public initial_point, more "
+            "participants or a larger epsilon would help",
+            FewParticipantsWarning,
+        )
+
+
 def warn_if_clipped(clipping, change, sandwich, loss):
     """Rows of an emulation were moved to the bounds of the loss, and may have moved the target.
 
