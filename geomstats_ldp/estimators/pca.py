@@ -72,7 +72,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     def __init__(
         self,
         norm_bound: float = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

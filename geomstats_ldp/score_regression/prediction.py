@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geomstats_ldp.score_regression.fit import Answers, bending_weights
+from geomstats_ldp.score_regression.answers import Answers
+from geomstats_ldp.score_regression.fit import bending_weights
 from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
 
@@ -80,7 +81,8 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     -------
     prediction : PredictedScore
     """
-    answers, geometry, dim = Answers(state, points), protocol.geometry, protocol.dim
+    answers = Answers(protocol, state, points)
+    geometry, dim = protocol.geometry, protocol.dim
     moment = protocol.rounds.moment
     weights = np.ones(len(answers.points))
     if moment is None:
@@ -96,7 +98,7 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ known
     scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
     estimate, covariance, spread = _robust_least_squares(
-        design, answers.counts, weights, means, scatter, fit.score_covariance
+        design, answers, weights, means, scatter, fit.score_covariance
     )
     least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
     return _bounded_by_growth(estimate, covariance, basis, known, least)
@@ -120,7 +122,7 @@ def predict_single_query_scores(fit):
     )
 
 
-def _robust_least_squares(design, counts, weights, means, scatter, pooled):
+def _robust_least_squares(design, answers, weights, means, scatter, pooled):
     """Coefficients and their covariance, with the covariance of scores found query by query.
 
     Returns
@@ -128,19 +130,20 @@ def _robust_least_squares(design, counts, weights, means, scatter, pooled):
     estimate : array, shape [dim + n_basis]
     covariance : array, shape [dim + n_basis, dim + n_basis]
     spread : array, shape [dim + n_basis, dim + n_basis]
-        What it would be if scores had unit covariance.
+        What it would be if scores had unit covariance; those of a group, one over its precision.
     """
     # Offsets in units of their own size: no unit of the data decides what is taken for zero.
     sizes = np.sqrt(np.mean(design**2, axis=(0, 1)))
     units = np.where(sizes > 0, sizes, 1.0)
     design = design / units
-    share = (counts * weights)[:, None, None]
+    counts, precision = answers.counts, answers.precision[:, None, None]
+    share = (counts * weights)[:, None, None] * precision
     inverse = np.linalg.pinv(_total(share * design, design), hermitian=True, rcond=1e-12)
     estimate = inverse @ _total(share * design, means[..., None])[:, 0]
     own = scatter / np.maximum(counts - 1, 1)[:, None, None]
-    own = np.where(counts[:, None, None] > 1, own, pooled)
+    own = np.where(counts[:, None, None] > 1, own, pooled / precision)
     share = share * weights[:, None, None]
-    meats = _total(share * design, own @ design), _total(share * design, design)
+    meats = _total(share * precision * design, own @ design), _total(share * design, design)
     covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]
     return estimate / units, *covariances
 
