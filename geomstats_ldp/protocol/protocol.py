@@ -414,7 +414,8 @@ def make_protocol(
     query_region = all_queries(geometry, working_region, radius, rounds)
     bound = loss.score_bound(geometry, query_region)
     groups, widest = group_specs(mechanism), widest_mechanism(mechanism)
-    smallest = widest.bound if groups is None else min(m.bound for m in mechanism.values())
+    every = mechanism.values() if isinstance(mechanism, dict) else [mechanism]
+    smallest = min(each.bound for each in every)
     if smallest < bound * (1 - 1e-12):
         raise ProtocolError(
             f"mechanism bound must be at least the score bound {bound}; got {smallest}"
