@@ -26,6 +26,7 @@ def main(argv=None):
 def _parser():
     # The one place outside the replication that imports it, and only when a command is run.
     from geomstats_ldp.collection import commands as collect
+    from geomstats_ldp.from_file import commands as fit
     from geomstats_ldp.replication.commands import nhanes, study
 
     parser = argparse.ArgumentParser(
@@ -34,6 +35,7 @@ def _parser():
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     collect.add_command(commands)
+    fit.add_command(commands)
     nhanes.add_command(commands)
     study.add_command(commands)
     return parser

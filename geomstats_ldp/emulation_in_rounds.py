@@ -21,8 +21,9 @@ from geomstats_ldp.emulation import BLOCK, DataReader
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
-from geomstats_ldp.mechanisms import make_streams, release_into
+from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
+from geomstats_ldp.score_regression import with_messages, without_messages
 
 
 class Asked(NamedTuple):
@@ -132,7 +133,8 @@ def emulate_blocks_in_rounds(
         was; `random_state`, if a generator, has moved.
     """
     run = _RoundRun(server, convert, groups)
-    checked = (run.check(block) for block in blocks)
+    # Copies: whoever sends the blocks may write the next one to the same place.
+    checked = (np.array(run.check(block)) for block in blocks)
     return run.answer(checked, make_streams(random_state), progress)
 
 
@@ -179,16 +181,14 @@ class _RoundRun(DataReader):
         """Answer until the open round is closed or no rows are left."""
         work, waiting = self._work, deque()
         places, left = work.n_in_group(), work.round_size()
-        points = work.points(work.round)
+        points, nothing = work.points(work.round), without_messages(work.state)
         while left is None or left > 0 or waiting:
             part = None if left == 0 else rows.take(BLOCK if left is None else min(BLOCK, left))
             if part is not None:
-                # Drawn here, one after the other, so that no thread decides which streams it gets.
-                groups = self._groups_of(len(part))
-                own = make_streams(streams[0])
-                waiting.append(
-                    pool.submit(self._answer_block, points, places.copy(), part, groups, own)
-                )
+                # Drawn here, one after the other, so that no thread decides which seed it gets.
+                groups, seed = self._groups_of(len(part)), seed_sequence(streams[0])
+                asked = nothing, points, places.copy()
+                waiting.append(pool.submit(self._answer_block, *asked, part, groups, seed))
                 places += np.bincount(groups, minlength=len(places))
                 left = left and left - len(part)
             elif not waiting:
@@ -204,28 +204,24 @@ class _RoundRun(DataReader):
         start, self._n_taken = self._n_taken, self._n_taken + n_rows
         return self._groups[start : self._n_taken]
 
-    def _answer_block(self, points, places, rows, groups, streams):
-        """Which points of the round a block answers, its messages, and what clipping did."""
+    def _answer_block(self, nothing, points, places, rows, groups, seed):
+        """Sums of the messages of a block, where they belong, themselves, and what clipping did."""
         # Twins of some spaces hold scratch: threads that shared one would spoil each other's.
         twin = self.geometry.twin() if self._is_compiled else None
         rows, clipping = self.clipped(rows, twin)
         messages = np.empty((len(rows), self.geometry.dim))
-        indices = np.empty(len(rows), dtype=np.int64)
+        indices, streams = np.empty(len(rows), dtype=np.int64), make_streams(seed)
         by_group = points.reshape(len(places), -1, *points.shape[1:])
+        size = by_group.shape[1]
         for group in np.unique(groups):
             members, place = groups == group, int(places[group])
-            asked = Asked(
-                twin or self.geometry,
-                self._loss,
-                self._randomisers[group],
-                by_group[group],
-                place,
-            )
+            parts = twin or self.geometry, self._loss, self._randomisers[group]
             variates = self._mechanisms[group].draw(int(members.sum()), streams)
+            asked = Asked(*parts, by_group[group], place)
             messages[members] = self._messages(asked, rows[members], variates)
-            size = by_group.shape[1]
             indices[members] = group * size + (place + np.arange(len(variates))) % size
-        return indices, messages, clipping
+        answers = np.full(len(rows), nothing.n_opened - 1), indices, messages
+        return with_messages(nothing, *answers), answers, clipping
 
     def _messages(self, asked, rows, variates):
         """Messages of clipped rows of one group, shape [n, dim]."""
@@ -234,12 +230,11 @@ class _RoundRun(DataReader):
         compute(asked, rows, variates, participant_scratch(self.geometry), messages)
         return messages
 
-    def _add(self, indices, messages, clipping, bar):
+    def _add(self, sums, answers, clipping, bar):
         """Add the messages of a block to the open round."""
-        rounds = np.full(len(messages), self._work.round)
-        self._work.add_coords(rounds, indices, messages)
+        self._work.add_sums(sums, *answers)
         self.clipping = self.clipping.plus(clipping)
-        bar.update(len(messages))
+        bar.update(len(answers[0]))
 
 
 class _Rows:
@@ -274,7 +269,6 @@ class _Rows:
             if block is None:
                 return self._n_waiting > 0
             if len(block) > 0:
-                # A copy: whoever sends the blocks may write the next one to the same place.
-                self._waiting.append(np.array(block))
+                self._waiting.append(block)
                 self._n_waiting += len(block)
         return True

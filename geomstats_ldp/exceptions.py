@@ -57,6 +57,10 @@ class NewerStateError(LDPError, ValueError):
     """The file holds a state that this collection does not continue; it is not overwritten."""
 
 
+class TableError(LDPError, ValueError):
+    """A file of rows, or what is asked of it, cannot be used; no cell is in the text."""
+
+
 class PlotError(LDPError, ValueError):
     """There is no such picture of this region, or not on these Axes."""
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from geomstats_ldp import estimators
+from geomstats_ldp.estimators.record import answer_record, texts_of
 from geomstats_ldp.exceptions import LDPError, LDPWarning, NotReadyError, ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import loss_from_spec
@@ -231,16 +232,7 @@ def summarise(description, server, level=0.95):
         estimator = fitted_estimator(description, server)
         if estimator.n_participants_ == 0:
             raise NotReadyError("nobody has answered yet")
-        region = estimator.confidence_region(level)
-        return {
-            "n_participants": estimator.n_participants_,
-            "estimate": estimator.estimate_.tolist(),
-            "level": level,
-            "covariance": estimator.covariance_.tolist(),
-            "largest_radius": region.largest_radius,
-            "is_informative": bool(region.is_informative),
-            "warnings": [str(w.message) for w in caught if issubclass(w.category, LDPWarning)],
-        }
+        return answer_record(estimator, level) | {"warnings": texts_of(caught)}
 
 
 def picture(description, server):

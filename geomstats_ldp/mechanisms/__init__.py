@@ -28,7 +28,7 @@ from geomstats_ldp.mechanisms.gaussian import (
 from geomstats_ldp.mechanisms.identity import Identity, IdentityTwin
 from geomstats_ldp.mechanisms.l2_ball import L2Ball, L2BallTwin
 from geomstats_ldp.mechanisms.privunit import PrivUnit, PrivUnitTwin
-from geomstats_ldp.mechanisms.streams import Streams, make_streams
+from geomstats_ldp.mechanisms.streams import Streams, make_streams, seed_sequence
 from geomstats_ldp.registry import Registry, add_class, place_of
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "mechanism_from_spec",
     "register_mechanism",
     "release_into",
+    "seed_sequence",
     "sphere_points",
 ]
 

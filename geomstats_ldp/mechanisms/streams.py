@@ -42,11 +42,21 @@ def make_streams(random_state: Seed | np.random.SeedSequence | Streams = None) -
     """
     if isinstance(random_state, Streams):
         return random_state
-    uniform, normal = _seed_sequence(random_state).spawn(2)
+    uniform, normal = seed_sequence(random_state).spawn(2)
     return Streams(np.random.default_rng(uniform), np.random.default_rng(normal))
 
 
-def _seed_sequence(random_state):
+def seed_sequence(random_state: Seed | np.random.SeedSequence = None) -> np.random.SeedSequence:
+    """Make what `make_streams` makes generators of, which costs less to pass on.
+
+    Parameters
+    ----------
+    random_state : None, int, SeedSequence, Generator or RandomState
+
+    Returns
+    -------
+    seed : SeedSequence
+    """
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.SeedSequence):

@@ -123,6 +123,27 @@ class RoundRecord(BaseServer):
             If their squares are too large for doubles; the state is what it was before the call.
         """
         state = with_messages(self.state, rounds, indices, coords)
+        self._adopt_sums(state, rounds, indices, coords)
+
+    @alone
+    def add_sums(self, sums, rounds, indices, coords):
+        """Add messages that a worker has summed up already.
+
+        Parameters
+        ----------
+        sums : RoundState
+            `with_messages` of these, about the same rounds.
+        rounds, indices, coords
+            As for `add_coords`; only a server that keeps messages looks at them.
+
+        Raises
+        ------
+        InvalidMessageError
+            As `add_coords`.
+        """
+        self._adopt_sums(merge_states([self.state, sums]), rounds, indices, coords)
+
+    def _adopt_sums(self, state, rounds, indices, coords):
         if not (np.isfinite(state.sums).all() and np.isfinite(state.outer).all()):
             raise InvalidMessageError(
                 "messages must be small enough for their squares to be finite"

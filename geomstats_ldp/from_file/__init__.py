@@ -1,0 +1,1 @@
+"""Estimates from a CSV file: ``geomstats-ldp fit``."""

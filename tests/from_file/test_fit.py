@@ -1,0 +1,121 @@
+"""The command ``fit``: the same numbers as in Python, and errors for people without it."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivatePCA,
+    PrivateSPDCovariance,
+    PrivateVMFLocation,
+)
+from geomstats_ldp.cli import main
+from geomstats_ldp.exceptions import LDPWarning
+
+CENTRE, SCALE = np.array([170.0, 80.0, 100.0]), np.array([10.0, 20.0, 15.0])
+ROWS = CENTRE + SCALE * np.random.default_rng(0).normal(0.3, 0.5, size=(3000, 3))
+UNITS = ["--subtract", "170,80,100", "--divide-by", "10,20,15"]
+
+
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("people.csv", ROWS, "%.17g", ",", header="height,weight,waist", comments="")
+
+
+def fit(model, *options, columns="height,weight,waist"):
+    command = ["fit", model, "--csv", "people.csv", "--columns", columns, "--epsilon", "8"]
+    return main([*command, *options])
+
+
+MODELS = {
+    "pca": (PrivatePCA(norm_bound=2.5), ["--norm-bound", "2.5"]),
+    "direction": (PrivateVMFLocation(), []),
+    "mean": (PrivateFrechetMean(data_radius=2.5), ["--norm-bound", "2.5"]),
+    "covariance": (PrivateSPDCovariance(norm_bound=2.5), ["--norm-bound", "2.5"]),
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
+    estimator, options = MODELS[model]
+    estimator.set_params(epsilon=8.0, random_state=3).fit((ROWS - CENTRE) / SCALE)
+    files = ["--json", "answer.json", "--picture", "answer.png"]
+    assert fit(model, *options, *UNITS, "--seed", "3", *files) == 0
+    with open("answer.json") as file:
+        record = json.load(file)
+    np.testing.assert_array_equal(record["estimate"], estimator.estimate_)
+    np.testing.assert_array_equal(record["covariance"], estimator.covariance_)
+    assert record["largest_radius"] == estimator.confidence_region(0.95).largest_radius
+    assert record["parameters"]["subtract"] == CENTRE.tolist() and record["n_participants"] == 3000
+    assert "random_state" not in record["parameters"], "a seed is a key to the noise"
+    printed = capsys.readouterr()
+    assert f"{type(estimator).__name__}, 3000 people, epsilon 8" in printed.out
+    assert "clipped" in printed.err and "clipped" not in printed.out + json.dumps(record)
+    for label, component in record["components"].items():
+        low, high = component["interval"]
+        assert f"{low:.4g} to {high:.4g}" in printed.out and label in printed.out
+    with open("answer.png", "rb") as file:
+        assert file.read(4) == b"\x89PNG"
+
+
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_means_come_in_the_units_of_the_file(people):
+    fit("mean", "--norm-bound", "3", *UNITS, "--seed", "0", "--rounds", "2", "--json", "mean.json")
+    with open("mean.json") as file:
+        components = json.load(file)["components"]
+    for name, mean in zip(("height", "weight", "waist"), ROWS.mean(axis=0)):
+        assert abs(components[name]["estimate"] - mean) < 5 * components[name]["standard_error"]
+
+
+def test_covariances_are_named_by_their_columns(people, capsys):
+    options = ["--subtract", "170,80", "--divide-by", "10,20", "--norm-bound", "2.5"]
+    assert fit("covariance", *options, columns="height,weight") == 0
+    lines = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if "," in line and ":" not in line][1:] == [
+        "height, height",
+        "height, weight",
+        "weight, weight",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "error"),
+    [
+        ("mean", ["--norm-bound", "-1"], "data_radius must be"),
+        ("mean", ["--norm-bound", "1", "--subtract", "1,2"], "--subtract must have 3 finite"),
+        ("mean", ["--norm-bound", "1", "--divide-by", "1,0,1"], "--divide-by must have positive"),
+        ("pca", ["--norm-bound", "1", "--initial-point", "1,2"], "X must have shape"),
+        ("pca", ["--norm-bound", "1", "--mechanism", "laplace"], "mechanism must be one of"),
+        ("direction", ["--level", "1"], "level must be in"),
+        ("direction", ["--csv", "nobody.csv"], "nobody.csv"),
+    ],
+)
+def test_errors_are_one_line(model, options, error, people, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LDPWarning)
+        assert fit(model, *options) == 2
+    text = capsys.readouterr().err.splitlines()[-1]
+    assert text.startswith("geomstats-ldp: error: ") and error in text
+
+
+def test_missing_columns_are_named(people, capsys):
+    assert fit("mean", "--norm-bound", "1", columns="height,age") == 2
+    assert "column 'age' must be one of the first line" in capsys.readouterr().err
+
+
+def test_too_few_rows_are_said(people, capsys):
+    np.savetxt("people.csv", ROWS[:5], "%.3f", ",", header="height,weight,waist", comments="")
+    assert fit("mean", "--norm-bound", "1", *UNITS) == 2
+    assert capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["1,x", ""])
+def test_lists_of_numbers_are_checked(text, people, capsys):
+    with pytest.raises(SystemExit):
+        fit("mean", "--norm-bound", "1", "--subtract", text)
+    assert "numbers with commas are needed" in capsys.readouterr().err
