@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas need no network: MathJax is copied into the site
     "numpydoc",
     "myst_nb",
     "matplotlib.sphinxext.plot_directive",
@@ -38,6 +39,7 @@ exclude_patterns = [
     "audit/*.py",
     "benchmarks/*.py",
     "collection/*.py",
+    "pictures/*.py",
     "study/*.py",
 ]
 
@@ -80,6 +82,8 @@ plot_apply_rcparams = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "geomstats_ldp"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_sidebars = {page: [] for page in ("quick_start", "contributing", "changelog")}
 html_theme_options = {
@@ -149,6 +153,8 @@ def find_anywhere(app, env, node, contnode):
 
 def setup(app):
     """Connect the hooks."""
+    # It copies files after all pages are written, but does not declare that reading is safe.
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True
     app.connect("builder-inited", copy_notebooks)
     app.connect("source-read", adapt_page)
     app.connect("autodoc-skip-member", skip_foreign_members)

@@ -12,20 +12,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from geomstats_ldp.estimators import (
         PrivateFrechetMean,
+        PrivateHuberRegression,
+        PrivateLinearRegression,
+        PrivateLogisticRegression,
         PrivateMEstimator,
         PrivatePCA,
         PrivateSPDCovariance,
         PrivateVMFLocation,
         Tuning,
+        compare,
     )
     from geomstats_ldp.geometry import register_space
     from geomstats_ldp.inference import (
+        CoefficientTable,
+        Comparison,
         ProfiledFunctional,
         ScoreRegion,
         SmoothFunctional,
         WaldRegion,
     )
     from geomstats_ldp.participant import Participant
+    from geomstats_ldp.planning.planning import plan
     from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
     from geomstats_ldp.replicates import replicate
     from geomstats_ldp.server import Server
@@ -33,9 +40,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CoefficientTable",
+    "Comparison",
     "Message",
     "Participant",
     "PrivateFrechetMean",
+    "PrivateHuberRegression",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
     "PrivateMEstimator",
     "PrivatePCA",
     "PrivateSPDCovariance",
@@ -49,12 +61,16 @@ __all__ = [
     "Transcript",
     "Tuning",
     "WaldRegion",
+    "compare",
+    "plan",
     "register_space",
     "replicate",
 ]
 
 #: Module of each public name; those left out are in `estimators`.
 _HOMES = {
+    "CoefficientTable": "inference",
+    "Comparison": "inference",
     "Message": "protocol",
     "Participant": "participant",
     "ProfiledFunctional": "inference",
@@ -65,6 +81,7 @@ _HOMES = {
     "SmoothFunctional": "inference",
     "Transcript": "protocol",
     "WaldRegion": "inference",
+    "plan": "planning.planning",
     "register_space": "geometry",
     "replicate": "replicates",
 }

@@ -27,6 +27,7 @@ def _parser():
     # The one place outside the replication that imports it, and only when a command is run.
     from geomstats_ldp.collection import commands as collect
     from geomstats_ldp.from_file import commands as fit
+    from geomstats_ldp.planning import commands as plan
     from geomstats_ldp.replication.commands import nhanes, study
 
     parser = argparse.ArgumentParser(
@@ -36,6 +37,7 @@ def _parser():
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     collect.add_command(commands)
     fit.add_command(commands)
+    plan.add_command(commands)
     nhanes.add_command(commands)
     study.add_command(commands)
     return parser

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import pickle
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from importlib import resources
@@ -24,7 +23,7 @@ from typing import Any
 from numba import config, njit
 from numba.core import event
 
-from geomstats_ldp.exceptions import LDPWarning
+from geomstats_ldp.exceptions import warn
 
 #: Folders of the package whose files hold kernels, or constants and records that kernels read.
 KERNEL_FOLDERS = (
@@ -127,11 +126,9 @@ _warned: list[OSError] = []
 def _warn_once(error):
     if not _warned:
         _warned.append(error)
-        warnings.warn(
+        warn(
             f"compiled code cannot be cached, and is compiled in each process: {error}; set "
             "NUMBA_CACHE_DIR to a folder that can be written",
-            LDPWarning,
-            stacklevel=3,
         )
 
 

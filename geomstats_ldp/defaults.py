@@ -46,6 +46,11 @@ _LARGEST_RADIUS = 0.4
 #: bounds, want wide offsets.
 _MILD_BIAS = 0.15
 
+#: Rounds in which queries come closer by and by: first radius over the last of eight, the
+#: exponent that takes it there, and the largest relative to the length.
+_WIDENING, _WIDENING_EXPONENT = 2.3, 0.4
+_LARGEST_WIDE_RADIUS = 0.5
+
 #: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
 #: score bound grows with their reach.
 _LARGEST_RADIUS_KNOWN = 0.2
@@ -135,6 +140,19 @@ def default_gain(
         (answers * constant * largest * hessian_bound) ** (1 / _GAIN_EXPONENT) - answers,
     )
     return GainRule(constant, offset, _GAIN_EXPONENT, step_cap)
+
+
+def widened_radius(rule, length, mechanism, third_derivative, n_participants):
+    """Rule of rounds that ask from farther away at first, where the regression allows for it.
+
+    Scores of wide queries tell the Hessian, those of narrow ones the gradient, and the two
+    together how strongly the score bends. Eight rounds end with the radius of `rule`, or where a
+    typical third derivative t moves the mean score by its standard error: h^2 t / 2 is that.
+    """
+    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
+    unmoved = math.sqrt(2 * math.sqrt(variance / n_participants) / third_derivative)
+    scale = _WIDENING * min(rule.scale, unmoved)
+    return RadiusRule(min(scale, _LARGEST_WIDE_RADIUS * length), scale, _WIDENING_EXPONENT)
 
 
 def _balanced_radius(mechanism, hessian, length, bias):

@@ -1,5 +1,11 @@
 """Every error and warning of the package, in one place."""
 
+from __future__ import annotations
+
+import sys
+import warnings
+from types import FrameType
+
 
 class LDPError(Exception):
     """Base class of the errors that are specific to this package."""
@@ -105,6 +111,10 @@ class SmoothnessWarning(LDPWarning):
     """A function of the parameter is not smooth over the uncertainty of the parameter."""
 
 
+class TiedComponentsWarning(LDPWarning):
+    """Neighbouring eigenvalues cannot be told apart, nor then their components."""
+
+
 class WeakCurvatureWarning(LDPWarning):
     """The Hessian is known too badly in some direction for a Wald region to be relied on."""
 
@@ -115,3 +125,18 @@ class WeakPrivacyWarning(LDPWarning):
 
 class SeedWarning(LDPWarning):
     """The client is seeded: all its copies draw the same noise, which protects nobody."""
+
+
+def warn(text: str, category: type[LDPWarning] = LDPWarning) -> None:
+    """Warn at the line of the caller's own code, however deep in this package the reason is.
+
+    Parameters
+    ----------
+    text : str
+    category : type of LDPWarning, default=LDPWarning
+    """
+    frame: FrameType | None = sys._getframe(1)
+    level = 2  # of that frame
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("geomstats_ldp."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -66,6 +66,33 @@ def write_atomically(path, write, check=None, mode=0o666):
     file.close()
 
 
+def write_text(path, text, check=None, mode=0o666):
+    """Write a text in UTF-8; see `write_atomically`.
+
+    Parameters
+    ----------
+    path : path-like
+    text : str
+    check, mode
+        See `write_atomically`.
+    """
+    write_atomically(path, lambda file: file.write(text.encode()), check, mode)
+
+
+def write_figure(path, figure, dpi=150):
+    """Write a figure in the format that the name ends with, PNG without an ending.
+
+    Parameters
+    ----------
+    path : path-like
+    figure : matplotlib Figure
+    dpi : int
+        Dots an inch.
+    """
+    kind = Path(path).suffix[1:] or "png"
+    write_atomically(path, lambda file: figure.savefig(file, dpi=dpi, format=kind))
+
+
 def _open_part(path, mode):
     """Create a temporary file beside `path`, locked for as long as its writer lives."""
     old = os.stat(path) if path.exists() else None

@@ -21,8 +21,8 @@ import pandas as pd
 
 from geomstats_ldp import PrivateVMFLocation, replicate
 from geomstats_ldp.exceptions import SafeguardWarning
+from geomstats_ldp.planning.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.designs import load_design
-from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 
 design = load_design("A")
 print(design.title)

@@ -44,7 +44,8 @@ def _pca_data(n, dim=2, seed=0):
 
 def _same_state(one, other):
     """Whether two server states are equal to the last bit."""
-    pairs = [(one.iterate, other.iterate), (one.average, other.average), (one.counts, other.counts)]
+    names = "iterate", "average", "clock", "safeguards"
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
     return all(np.array_equal(a, b) for a, b in [*pairs, *zip(one.sums, other.sums)])
 
 

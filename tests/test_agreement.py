@@ -1,4 +1,4 @@
-"""Both engines agree to 1e-9 on every space, loss and mechanism, state included."""
+"""Both engines agree to 1e-9 on every space, with every loss and mechanism, state included."""
 
 import math
 
@@ -36,7 +36,7 @@ SPACES = {
     "log-Euclidean2": (space_from_spec({"name": "SPDLogEuclidean", "n": 2}), np.eye(2)),
     "log-Euclidean3": (space_from_spec({"name": "SPDLogEuclidean", "n": 3}), np.eye(3)),
 }
-N_PAIRS = 2000
+N_PAIRS = 1000
 
 MECHANISMS = {
     "privunit": {"epsilon": 4.0},
@@ -61,9 +61,9 @@ def losses_of(name):
 
 
 #: Every loss of every space with one mechanism; the others see nothing but frame coordinates, so
-#: one loss is enough for them.
+#: one loss is enough for them, on a space of vectors and on one of matrices.
 CASES = [(name, loss, "gaussian") for name in SPACES for loss in losses_of(name)]
-CASES += [(name, "frechet", mechanism) for name in SPACES for mechanism in MECHANISMS]
+CASES += [(name, "frechet", mechanism) for name in ("S3", "affine2") for mechanism in MECHANISMS]
 CASES = list(dict.fromkeys(CASES))
 
 
@@ -92,7 +92,8 @@ def test_engines_agree(name, loss, mechanism):
     for server in servers:
         emulate(server, data, 1)
     ours, theirs = (server.state for server in servers)
-    np.testing.assert_array_equal(ours.counts, theirs.counts)
+    np.testing.assert_array_equal(ours.clock, theirs.clock)
+    np.testing.assert_array_equal(ours.safeguards, theirs.safeguards)
     for one, other in [
         (ours.iterate, theirs.iterate),
         (ours.average, theirs.average),

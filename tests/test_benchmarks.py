@@ -16,6 +16,7 @@ def load(name):
     return script
 
 
+@pytest.mark.slow
 def test_the_script_prints_its_tables(capsys):
     load("run").main(["--quick"])
     printed = capsys.readouterr().out
@@ -31,6 +32,7 @@ def test_an_answer_takes_little_more_than_the_imports_it_rests_on(capsys):
     assert 1.0 < float(ratio) < 1.4
 
 
+@pytest.mark.slow
 def test_a_commit_beside_itself(capsys):
     """Both sides do the same work, so that the ratio is near one even on a busy machine."""
     options = ["--only", "direction on S2", "--n", "20000", "--repetitions", "5"]

@@ -194,10 +194,12 @@ def test_from_byte_code_alone(tmp_path, expected):
     assert result == expected
 
 
+@pytest.mark.slow
 def test_without_docstrings_and_assertions(expected):
     assert estimate(ROOT.parent, options=("-OO",))[2] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["auto", "compiled"])
 def test_without_compilation_kernels_run_as_python(engine, expected):
     _, n_warnings, result = estimate(ROOT.parent, engine=engine, NUMBA_DISABLE_JIT="1")
@@ -209,6 +211,7 @@ def test_without_compilation_kernels_run_as_python(engine, expected):
 # ------------------------------------------------------------------------ the log
 
 
+@pytest.mark.slow
 def test_the_root_logger_stays_as_it_was():
     program = (
         "import logging\n"

@@ -151,7 +151,13 @@ def test_the_number_of_threads_does_not_matter(n_threads, monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("name", ["covariance", "SPD2 affine", "SPD2 log"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "covariance",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("SPD2 affine", "SPD2 log")),
+    ],
+)
 def test_threads_do_not_share_scratch(name, monkeypatch):
     """Twins of SPD matrices hold scratch: shared by two threads it would spoil messages."""
     monkeypatch.setattr("geomstats_ldp.emulation_in_rounds.BLOCK", 2000)

@@ -530,7 +530,7 @@ def extreme_data(point):
     return data
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.1, marks=pytest.mark.slow), 1.0, 8.0])
 @pytest.mark.parametrize("dim", [1, 2, 3])
 @pytest.mark.parametrize("mechanism", ["privunit", "l2_ball"])
 def test_any_two_data_have_messages_of_nearly_equal_density(pca_protocol, mechanism, dim, epsilon):

@@ -86,6 +86,7 @@ def test_a_registered_loss_runs_and_is_rebuilt_from_json(registered):
     np.testing.assert_array_equal(mean.estimate_, own.estimate_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [2.0, np.inf])
 def test_a_registered_mechanism_runs_by_name(registered, epsilon):
     mean = PrivateFrechetMean(mechanism="coin", epsilon=epsilon, random_state=0).fit(line_data(800))

@@ -16,16 +16,11 @@ import warnings
 
 import numpy as np
 from problems import LEVEL, PROBLEMS, Crowd, _streams, run_cells, share_error
+from rounds import region_of
 
 from geomstats_ldp.emulation import emulate
 from geomstats_ldp.exceptions import LDPWarning
-from geomstats_ldp.inference import (
-    AnyLook,
-    OneLook,
-    WaldRegion,
-    estimate_round_sandwich,
-    estimate_sandwich,
-)
+from geomstats_ldp.inference import AnyLook, OneLook
 from geomstats_ldp.server import RoundServer, Server
 
 FEWEST, MOST = 1000, 100_000
@@ -38,15 +33,7 @@ _TASK = 10
 
 def statistic(server, target):
     """Wald statistic of the target at this moment."""
-    protocol = server.protocol
-    if protocol.rounds is None:
-        sandwich = estimate_sandwich(server.state, protocol)
-    else:
-        sandwich = estimate_round_sandwich(server.fit(), protocol)
-    region = WaldRegion(
-        protocol.geometry, server.estimate(), sandwich.covariance, LEVEL, protocol.working_region
-    )
-    return float(region.statistic(target))
+    return float(region_of(server).statistic(target))
 
 
 def looks_at_pairs(problem, protocol, data, seed):

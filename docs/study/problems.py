@@ -33,8 +33,8 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch
+from geomstats_ldp.planning.oracle import population_covariance, population_hessian
 from geomstats_ldp.replication.study.designs import FiniteLaw, load_design
-from geomstats_ldp.replication.study.oracle import population_covariance, population_hessian
 from geomstats_ldp.replication.study.tuning import design_protocol
 from geomstats_ldp.server import RoundServer, Server
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.pyplot as plt
 
-from geomstats_ldp.files import write_atomically
+from geomstats_ldp.files import write_figure, write_text
 from geomstats_ldp.replication.study.paper_results import TRAJECTORY_WORST, paper_table
 from geomstats_ldp.replication.study.report import study_figures, study_tables
 from geomstats_ldp.replication.study.storage import read_table
@@ -49,15 +49,13 @@ def main(argv=None, home=HOME):
     record = {name: json.loads((folder / f"{name}.json").read_text()) for name in ("study", "runs")}
     for run in record["runs"]:  # where the folder was is nobody's business
         run["command"] = re.sub(r" --output \S+", "", run["command"])
-    _write(home / "record.json", json.dumps(record, indent=2) + "\n")
-    _write(home / "summary.csv", (folder / "summary.csv").read_text())
+    write_text(home / "record.json", json.dumps(record, indent=2) + "\n")
+    write_text(home / "summary.csv", (folder / "summary.csv").read_text())
     matplotlib.use("Agg")
     for name, figure in study_figures(read_summary(home)):
-        write_atomically(
-            home / f"{name}.png", lambda file, figure=figure: figure.savefig(file, dpi=130)
-        )
+        write_figure(home / f"{name}.png", figure, dpi=130)
         plt.close(figure)
-    _write(home.parent / "study_results.md", page(home))
+    write_text(home.parent / "study_results.md", page(home))
 
 
 def read_summary(home=HOME):
@@ -71,10 +69,6 @@ def page(home=HOME):
     record = json.loads((home / "record.json").read_text())
     figures = [name for name, figure in study_figures(summary) if plt.close(figure) is None]
     return results_page(summary, record["study"], record["runs"], figures)
-
-
-def _write(path, text):
-    write_atomically(path, lambda file: file.write(text.encode()))
 
 
 def results_page(summary, settings, runs, figures=()):

@@ -22,8 +22,8 @@ from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 from geomstats_ldp import PrivateFrechetMean, replicate
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.losses import loss_of
+from geomstats_ldp.planning.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.designs import FiniteLaw
-from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 
 SPACES = {
     "S2": lambda: (Hypersphere(2), np.eye(3)[2]),

@@ -20,7 +20,7 @@ from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.migrations import migrate
 from geomstats_ldp.collection.times import cut_down
 from geomstats_ldp.exceptions import CollectionError, NotReadyError
-from geomstats_ldp.files import write_atomically
+from geomstats_ldp.files import write_figure, write_text
 from geomstats_ldp.validation import check_integer
 
 
@@ -38,8 +38,8 @@ def new(arguments):
     """Make the database and write the protocol."""
     description = study.read_study_file(arguments.study.read_text(encoding="utf-8"))
     protocol = study.make_study_protocol(description)
-    text, path = protocol.to_json().encode(), Path("protocol.json")
-    if path.exists() and path.read_bytes() != text:
+    text, path = protocol.to_json(), Path("protocol.json")
+    if path.exists() and path.read_bytes() != text.encode():
         raise CollectionError(f"{path} is of another collection; work in a folder of its own")
     engine = tables.connect(arguments.database)
     tables.make_file(engine)
@@ -49,7 +49,7 @@ def new(arguments):
         if store.has_study(connection):
             raise CollectionError("the database holds a collection already; name another")
         key = store.add_study(connection, protocol, description, opened)
-    write_atomically(path, lambda file: file.write(text))
+    write_text(path, text)
     print(protocol.mechanism)
     print(f"rounds       {protocol.rounds.sizes or protocol.rounds.n_rounds}")
     print(f"protocol     {path}")
@@ -150,11 +150,9 @@ def result(arguments):
     record = study.summarise(ledger.study.description, ledger.server)
     text = json.dumps(record, indent=2, allow_nan=False) + "\n"
     path = arguments.output.with_suffix(".json")
-    write_atomically(path, lambda file: file.write(text.encode()))
+    write_text(path, text)
     figure = study.picture(ledger.study.description, ledger.server)
-    write_atomically(
-        path.with_suffix(".png"), lambda file: figure.savefig(file, dpi=150, format="png")
-    )
+    write_figure(path.with_suffix(".png"), figure)
     print(f"{record['n_participants']} participants")
     print(f"estimate {np.round(record['estimate'], 4).tolist()}")
     print(f"largest radius of its 95% region {record['largest_radius']:.4g}")

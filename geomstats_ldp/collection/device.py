@@ -11,7 +11,7 @@ import secrets
 from pathlib import Path
 
 from geomstats_ldp.exceptions import AlreadyAnsweredError, CollectionError
-from geomstats_ldp.files import write_atomically
+from geomstats_ldp.files import write_text
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.serialization import BAD_CONTENT, LONG_TEXT, parse_json
 
@@ -87,7 +87,7 @@ def _keep(path, text):
             raise AlreadyAnsweredError("another process has answered")
 
     try:
-        write_atomically(path, lambda file: file.write(text.encode()), check, mode=0o600)
+        write_text(path, text, check, mode=0o600)
     except AlreadyAnsweredError:
         return  # its report is the one to send; this draw is forgotten
 

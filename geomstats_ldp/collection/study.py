@@ -232,7 +232,8 @@ def summarise(description, server, level=0.95):
         estimator = fitted_estimator(description, server)
         if estimator.n_participants_ == 0:
             raise NotReadyError("nobody has answered yet")
-        return answer_record(estimator, level) | {"warnings": texts_of(caught)}
+        record = answer_record(estimator, estimator.confidence_region(level))
+        return record | {"warnings": texts_of(caught)}
 
 
 def picture(description, server):

@@ -163,6 +163,8 @@ def load_nhanes_body_measures() -> Bunch:
             ``["height_cm", "weight_kg", "waist_cm"]``.
         respondent_id : array, shape [5175]
             Respondent sequence number (SEQN) of each row, increasing.
+        is_female : array of bool, shape [5175]
+            Gender as the survey recorded it, the other being male.
         DESCR : str
             Where the data come from and how they were extracted.
 
@@ -177,9 +179,10 @@ def load_nhanes_body_measures() -> Bunch:
     """
     names, table = _read_table()
     return Bunch(
-        data=np.ascontiguousarray(table[:, 1:]),
-        feature_names=names[1:],
+        data=np.ascontiguousarray(table[:, 1:4]),
+        feature_names=names[1:4],
         respondent_id=table[:, 0].astype(np.int64),
+        is_female=table[:, 4] == 2,
         DESCR=(_DATA / _DESCRIPTION).read_text(encoding="utf-8"),
     )
 

@@ -18,6 +18,7 @@ from geomstats_ldp.defaults import (
     default_radius,
     largest_radius,
     largest_step,
+    widened_radius,
 )
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.collecting import Collecting
@@ -54,6 +55,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     #: Retraction unless `tuning` names one.
     _retraction = "exponential"
 
+    #: How the Hessian is estimated unless `tuning` or the loss say.
+    _hessian = "shrunk"
+
     def __init__(
         self,
         *,
@@ -61,7 +65,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         delta: float,
         mechanism: str,
         initial_point: ArrayLike | None,
-        region_radius: float,
+        region_radius: float | None,
         n_participants: int | None,
         n_rounds: int | None,
         tuning: Tuning | None,
@@ -116,7 +120,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
 
     def _make_protocol(self, width, n_participants):
         tuning = check_tuning(self.tuning)
-        notices.warn_if_delta_is_large(self.delta, stacklevel=4)
+        notices.warn_if_delta_is_large(self.delta)
         if self.n_participants is not None:
             check_integer("n_participants", self.n_participants)
         geometry, region = self._make_geometry(width, tuning)
@@ -129,14 +133,17 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
-            radius = tuning.radius or self._default_radius(geometry, region, loss, length, planned)
+            bend = 0.0 if rounds is None else rounds.third_derivative
+            radius = tuning.radius or self._default_radius(
+                geometry, region, loss, length, planned, bend
+            )
         query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
         mechanisms = self._make_mechanisms(geometry, loss, query_region)
         mechanism = widest_mechanism(mechanisms)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
         inference = complete_rule(
-            tuning.inference, loss.target_hessian(geometry, region), geometry.dim
+            tuning.inference, loss.target_hessian(geometry, region), geometry.dim, self._hessian
         )
         gain = None
         if rounds is None:
@@ -188,13 +195,14 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        return RoundPlan(n_rounds, sizes, n_points, moment, length, query)
+        bend = loss.third_derivative(geometry)
+        return RoundPlan(n_rounds, sizes, n_points, moment, length, query, bend)
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""
         space, region = self._make_space(width), tuning.working_region
         if region is not None:
-            region = region._replace(center=self._to_internal(np.asarray(region.center)))
+            region = region._replace(center=self._center_to_internal(region.center, space))
         name = "initial_point"
         if region is not None and self.initial_point is None:
             name, center = "center of working_region", region.center
@@ -206,10 +214,18 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         except ProtocolError as error:  # there it is called by what it is for
             raise type(error)(str(error).replace("reference", name)) from None
         if region is None:
-            radius = check_scale("region_radius", self.region_radius)
+            radius = check_scale("region_radius", self._region_radius(space))
             region = geodesic_ball(geometry.reference, radius)
         check_region(geometry, region, 0.0)
         return geometry, region
+
+    def _center_to_internal(self, center, space):
+        """Centre of a working region in the coordinates that the protocol computes in."""
+        return self._to_internal(np.asarray(center))
+
+    def _region_radius(self, space):
+        """Radius of the working region, a geodesic distance of the protocol."""
+        return self.region_radius
 
     def _make_mechanisms(self, geometry, loss, query_region):
         """Mechanism of all participants, or those of the groups by name."""
@@ -225,7 +241,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         check_group_names("epsilon", self.epsilon)
         return {group: make(epsilon=epsilon) for group, epsilon in self.epsilon.items()}
 
-    def _default_radius(self, geometry, region, loss, length, planned):
+    def _default_radius(self, geometry, region, loss, length, planned, bend):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
         known = loss.target_hessian(geometry, region)
@@ -236,9 +252,11 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         hessian = loss.typical_hessian(geometry, region)
         has_length = math.isfinite(min(curvature_length(geometry), loss.bending_length))
         bends = has_length or hessian is not None
-        return default_radius(
-            mechanism, bound, length, maximum, planned, hessian, loss.bending_length, bends
+        loss_length = math.inf if bend > 0 else loss.bending_length
+        rule = default_radius(
+            mechanism, bound, length, maximum, planned, hessian, loss_length, bends
         )
+        return widened_radius(rule, length, mechanism, bend, planned) if bend > 0 else rule
 
 
 def _leaves_queries_open(tuning):
@@ -249,7 +267,7 @@ def _leaves_queries_open(tuning):
     return all(field is None for field in fields) and tuning.pairs_per_round == 1
 
 
-def complete_rule(rule, known, dim):
+def complete_rule(rule, known, dim, hessian="shrunk"):
     """Fill the fields of an inference rule that leave the Hessian to the loss.
 
     Parameters
@@ -260,6 +278,8 @@ def complete_rule(rule, known, dim):
     known : TargetHessian or None
         What the loss knows.
     dim : int
+    hessian : str
+        How the Hessian is estimated where the rule does not say.
 
     Returns
     -------
@@ -274,7 +294,7 @@ def complete_rule(rule, known, dim):
     rule.check_dimension(dim)
     changes = {}
     if rule.hessian is None:
-        changes = {"hessian": "shrunk", **_known_fields(known, dim)}
+        changes = {"hessian": hessian, **_known_fields(known, dim)}
         stated = ("hessian_range", "prior_hessian", "prior_sd")
         changes |= {name: getattr(rule, name) for name in stated if getattr(rule, name) is not None}
     if rule.prior_hessian is not None and rule.guard is None:

@@ -27,7 +27,14 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
+from geomstats_ldp.protocol import (
+    AmplifiedGuarantee,
+    Message,
+    Protocol,
+    Query,
+    Transcript,
+    amplified_guarantee,
+)
 from geomstats_ldp.protocol.groups import group_numbers
 from geomstats_ldp.server import load_server, make_server
 from geomstats_ldp.validation import check_integer, check_shape, real_array, shape_text
@@ -118,11 +125,18 @@ class Collecting:
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         self._check_known_shape("X", data)
-        server = self._new_server(self._make_protocol(data.shape[1], len(data)))
-        notices.warn_if_few(server.protocol, len(data), stacklevel=3)
-        clipping = self._emulate(emulate, emulate_in_rounds, server, data, groups, len(data))
+        server = self._new_server(self._make_protocol(self._n_features_of(data), len(data)))
+        clipping = self._emulate(server, data, groups)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, clipping)
+
+    def _n_features_of(self, rows):
+        """Features of a row, which may have a target beside them."""
+        return rows.shape[1]
+
+    def _emulate(self, server, data, groups):
+        """Run the emulation of rows in memory, and return what clipping did."""
+        return self._run(emulate, emulate_in_rounds, server, data, groups, len(data))
 
     def fit_blocks(
         self,
@@ -165,17 +179,16 @@ class Collecting:
             raise ProtocolError(f"blocks must hold {planned} rows; got no block at all")
         rows = self._check_rows(first)
         self._check_known_shape("blocks", rows)
-        server = self._new_server(self._make_protocol(rows.shape[1], planned))
-        notices.warn_if_few(server.protocol, planned, stacklevel=3)
+        server = self._new_server(self._make_protocol(self._n_features_of(rows), planned))
         rows = self._counted(itertools.chain([first], blocks), planned)
-        clipping = self._emulate(
-            emulate_blocks, emulate_blocks_in_rounds, server, rows, groups, planned
-        )
+        run = emulate_blocks, emulate_blocks_in_rounds
+        clipping = self._run(*run, server, rows, groups, planned)
         self._forget_names()
         return self._adopt_fitted(server, clipping)
 
-    def _emulate(self, in_pairs, in_rounds, server, data, groups, n_rows):
+    def _run(self, in_pairs, in_rounds, server, data, groups, n_rows):
         """Run the emulation that suits the plan, and return what clipping did."""
+        notices.warn_if_few(server.protocol, n_rows)
         options = self.random_state, self.verbose, self._to_internal
         numbers = group_numbers(server.protocol, groups, n_rows)
         if server.protocol.rounds is None:
@@ -198,10 +211,10 @@ class Collecting:
     def _adopt_fitted(self, server, clipping):
         self._adopt(server, planned_by_fit=True)
         self._clipping = clipping
-        notices.warn_if_cut(self.server_, stacklevel=4)
+        notices.warn_if_cut(self.server_)
         self._n_warned_of = self.n_participants_
         if clipping.n_clipped > 0:
-            self._warn_if_clipped(stacklevel=5)
+            self._warn_if_clipped()
         return self
 
     # ---------------------------------------------------------------- messages
@@ -376,6 +389,36 @@ class Collecting:
         if self.protocol_.rounds is None:
             raise ProtocolError(f"{what} needs a collection in rounds; set n_rounds")
 
+    def amplified_guarantee(self, delta: float) -> AmplifiedGuarantee:
+        """Central guarantee of the reports, if they come through a shuffler.
+
+        No claim without one: whoever sees who sent which report has the local guarantee only.
+
+        Parameters
+        ----------
+        delta : float in (0, 1)
+            Far below one over the number of people.
+
+        Returns
+        -------
+        guarantee : AmplifiedGuarantee
+            Of the answers so far, or of the plan if nobody has answered; ``print`` says what it
+            assumes: late answers, for one, count here as if they had been in the batch of their
+            question, and do not hide in it if that was used before they came.
+
+        Raises
+        ------
+        ProtocolError
+            If the collection asks pairs, a mechanism has no pure guarantee, or no number of
+            participants is planned and nobody has answered.
+        NotReadyError
+            If there are groups, and nobody of one has answered.
+        """
+        self._require_started()
+        self._require_rounds("amplified_guarantee()")
+        counts = self.server_.state.counts if self.server_.n_participants else None
+        return amplified_guarantee(self.protocol_, delta, counts)
+
     def participant(self, group: str | None = None) -> Participant:
         """Client for the device of one participant, who answers once; it can be pickled.
 
@@ -397,7 +440,7 @@ class Collecting:
             If the estimator is seeded, which is no good for people.
         """
         self._require_started()
-        notices.warn_if_seeded(self.random_state, stacklevel=3)
+        notices.warn_if_seeded(self.random_state)
         return Participant(
             self.protocol_,
             fingerprint=self.protocol_.fingerprint,
@@ -508,7 +551,7 @@ class Collecting:
 
     def _adopt(self, server, planned_by_fit=False):
         if hasattr(self, "server_") and not self._planned_by_fit:
-            notices.warn_if_discarded(self.server_, stacklevel=4)
+            notices.warn_if_discarded(self.server_)
         self.server_ = server
         self._planned_by_fit = planned_by_fit
         # What clipping did in an emulation, and the participants when fit() spoke of safeguards.

@@ -35,6 +35,18 @@ random_state : None, int, numpy Generator or RandomState, default=None
     whoever knows it can remove the noise.
 """
 
+_FEATURES = """
+feature_bound : float, default=1.0
+    Public bound B on the norm of the features of a row, in their units, so that features on
+    different scales are best put on one by public numbers. Longer rows are scaled back to it by
+    the participant.
+"""
+
+_GUESS = """
+initial_point : array-like, shape [n_coefficients], optional
+    Public first guess, the intercept first, and centre of the working region. Default zero.
+"""
+
 _FITTED = """
 covariance_, hessian_, score_covariance_ : array, shape [dim, dim]
     Of the estimate, of the population loss and of one released score, in coordinates of the
@@ -49,8 +61,9 @@ protocol_, server_, transcript_
 
 
 def shared_docstring(cls):
-    """Fill the places {privacy}, {run} and {fitted} of a class docstring."""
+    """Fill the places {privacy}, {run}, {fitted}, {features} and {guess} of a class docstring."""
     texts = {"privacy": _PRIVACY, "run": _RUN, "fitted": _FITTED}
+    texts |= {"features": _FEATURES, "guess": _GUESS}
     document = inspect.cleandoc(cls.__doc__ or "")  # python -OO leaves none
     for name, text in texts.items():
         document = document.replace("{" + name + "}", text.strip())

@@ -22,7 +22,7 @@ from geomstats_ldp.inference import (
     predict_pair_scores,
     smooth_functional,
 )
-from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook
+from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, BiasedLook
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server import window
@@ -41,7 +41,12 @@ class Inferring:
     _clipping: Any
 
     def confidence_region(
-        self, level: float = 0.95, kind: str = "wald", *, anytime: bool | int = False
+        self,
+        level: float = 0.95,
+        kind: str = "wald",
+        *,
+        anytime: bool | int = False,
+        moment_bound: tuple[float, float] | None = None,
     ) -> WaldRegion | ScoreRegion:
         """Confidence region of the parameter.
 
@@ -57,6 +62,11 @@ class Inferring:
             whatever you then decide, instead of for one look that was fixed beforehand. Such a
             region is larger, and least so near a number of participants that has to be the same
             at all looks: True takes the planned number, an integer another. Of the Wald kind only.
+        moment_bound : pair of float, optional
+            Public bound (q, M) on the data: the mean q-th power of the length that participants
+            clip, the norm of a datum or its distance from the centre of the data, is at most M. The
+            region is then widened by what clipping can have done, and holds the target of the data
+            as they are. Default None, for the target of clipped data.
 
         Returns
         -------
@@ -67,8 +77,8 @@ class Inferring:
         NotReadyError
             If too few participants have answered for the regression.
         ProtocolError
-            If there is no such kind, or `anytime` is True without a planned number, or comes with
-            the score kind.
+            If there is no such kind, `anytime` is True without a planned number or comes with the
+            score kind, or `moment_bound` is no such pair, or says nothing of this loss.
         ArgumentTypeError
             If `anytime` is neither a bool nor an integer.
 
@@ -76,9 +86,16 @@ class Inferring:
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return self._region(level, kind, anytime)
+        return self._region(level, kind, anytime, moment_bound)
 
-    def test(self, point: ArrayLike, kind: str = "wald", *, anytime: bool | int = False) -> float:
+    def test(
+        self,
+        point: ArrayLike,
+        kind: str = "wald",
+        *,
+        anytime: bool | int = False,
+        moment_bound: tuple[float, float] | None = None,
+    ) -> float:
         """P-value of the test that the parameter is `point`.
 
         Parameters
@@ -89,6 +106,8 @@ class Inferring:
         anytime : bool or int, default=False
             Whether the p-value may be looked at again and again: the chance that it is ever at
             most alpha is then at most alpha. See `confidence_region`.
+        moment_bound : pair of float, optional
+            To test the target of data that are not clipped; see `confidence_region`.
 
         Returns
         -------
@@ -98,7 +117,7 @@ class Inferring:
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return float(self._region(kind=kind, anytime=anytime).pvalue(point))
+        return float(self._region(0.95, kind, anytime, moment_bound).pvalue(point))
 
     def functional(
         self,
@@ -108,6 +127,7 @@ class Inferring:
         *,
         transform: Any = None,
         anytime: bool | int = False,
+        moment_bound: tuple[float, float] | None = None,
     ) -> SmoothFunctional | ProfiledFunctional:
         """Estimate and intervals of a smooth function of the parameter.
 
@@ -126,6 +146,8 @@ class Inferring:
             of one between 0 and 1, or g of a pair (g, inverse of g). A score interval needs none.
         anytime : bool or int, default=False
             Whether an interval holds for all looks together; see `confidence_region`.
+        moment_bound : pair of float, optional
+            For intervals of the target of data that are not clipped; see `confidence_region`.
 
         Returns
         -------
@@ -143,7 +165,7 @@ class Inferring:
             If h has a kink or a stationary point within the uncertainty of the parameter, or bends
             strongly over it.
         """
-        region = self._region(kind=kind, anytime=anytime)
+        region = self._region(0.95, kind, anytime, moment_bound)
         if isinstance(region, ScoreRegion):
             if transform is not None:
                 raise ProtocolError(
@@ -161,7 +183,7 @@ class Inferring:
             transform=transform,
             calibration=region.calibration,
         )
-        notices.warn_if_bent(functional, stacklevel=3)
+        notices.warn_if_bent(functional)
         return functional
 
     def _calibration(self, anytime, kind):
@@ -179,7 +201,20 @@ class Inferring:
         check_integer("anytime", planned)
         return AnyLook(self.server_.n_participants, planned)
 
-    def _region(self, level=0.95, kind="wald", anytime=False):
+    def _widened(self, calibration, score_covariance, moment_bound):
+        """Calibration for the target of data that are not clipped.
+
+        The bias of the mean score, in its worst direction and in standard errors: no Hessian
+        enters.
+        """
+        if moment_bound is None:
+            return calibration
+        place = self.protocol_.geometry, self.server_.estimate()
+        change = loss_of(self.protocol_).score_change_bound(*place, moment_bound)
+        squares = change.T @ np.linalg.solve(score_covariance, change)
+        return BiasedLook(calibration, float(np.linalg.norm(squares, 2)))
+
+    def _region(self, level, kind, anytime, moment_bound):
         """Region of a kind, with warnings for the caller of a public method."""
         check_choice("kind", kind, KINDS)
         sandwich, prediction = self._sandwich(), self._prediction()
@@ -187,18 +222,21 @@ class Inferring:
         rest = level, self.protocol_.working_region, self._coordinates()
         calibration = self._calibration(anytime, kind)
         if self._n_warned_of != self.server_.n_participants:  # fit() said so
-            notices.warn_if_cut(self.server_, stacklevel=4)
+            notices.warn_if_cut(self.server_)
         if kind == "score":
             place = chart_of_scores(self.protocol_), place[1]
-            region = ScoreRegion(*place, prediction, *rest)
+            calibration = self._widened(calibration, prediction.covariance, moment_bound)
+            region = ScoreRegion(*place, prediction, *rest, calibration)
         else:
+            score_covariance = sandwich.hessian @ sandwich.covariance @ sandwich.hessian
+            calibration = self._widened(calibration, score_covariance, moment_bound)
             region = WaldRegion(*place, sandwich.covariance, *rest, calibration)
-            notices.warn_about_hessian(sandwich, stacklevel=4)
-            notices.warn_if_weak(sandwich, prediction, self.protocol_.inference, stacklevel=4)
-        notices.warn_about_region(region, stacklevel=4)
+            notices.warn_about_hessian(sandwich)
+            notices.warn_if_weak(sandwich, prediction, self.protocol_.inference)
+        notices.warn_about_region(region)
         return region
 
-    def _warn_if_clipped(self, stacklevel):
+    def _warn_if_clipped(self):
         """Warn of the bias that clipping can cause, once there is a region to compare it with."""
         try:
             sandwich = self._sandwich()
@@ -206,7 +244,7 @@ class Inferring:
             return
         loss, point = loss_of(self.protocol_), self.server_.estimate()
         change = self._clipping.score_change(loss, self.protocol_.geometry, point)
-        notices.warn_if_clipped(self._clipping, change, sandwich, loss, stacklevel)
+        notices.warn_if_clipped(self._clipping, change, sandwich, loss)
         self._clipping = self._clipping._replace(given=(), kept=())  # data are not kept
 
     def _coordinates(self):
@@ -263,16 +301,16 @@ class Inferring:
 
 def _pair_report(server):
     """Counts of a collection in pairs."""
-    counts, n_directions = server.state.counts, len(server.protocol.directions)
+    safeguards, n_directions = server.state.safeguards, len(server.protocol.directions)
     return {
         "engine": server.engine.name,
         "n_participants": server.n_participants,
         "n_pending": len(server.pending),
         "n_pairs": server.n_pairs,
         "n_regression_pairs": int(window(server.state.sums, server.n_pairs, n_directions).n_pairs),
-        "n_capped_updates": int(counts[N_CAPPED]),
-        "n_projected_updates": int(counts[N_PROJECTED]),
-        "last_safeguard": int(counts[LAST_SAFEGUARD]),
+        "n_capped_updates": int(safeguards[N_CAPPED]),
+        "n_projected_updates": int(safeguards[N_PROJECTED]),
+        "last_safeguard": int(safeguards[LAST_SAFEGUARD]),
     }
 
 

@@ -1,12 +1,8 @@
-"""What estimators warn about, and which parameter would help.
-
-`stacklevel` counts from the function that warns, as in `warnings.warn`.
-"""
+"""What estimators warn about, and which parameter would help."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -20,9 +16,11 @@ from geomstats_ldp.exceptions import (
     SafeguardWarning,
     SeedWarning,
     SmoothnessWarning,
+    TiedComponentsWarning,
     UninformativeRegionWarning,
     WeakCurvatureWarning,
     WeakPrivacyWarning,
+    warn,
 )
 from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
 from geomstats_ldp.score_regression import fewest_participants
@@ -45,22 +43,21 @@ _LARGEST_BEND = 0.5
 _LARGEST_DELTA = 1e-3
 
 
-def warn_if_few(protocol, n_participants, stacklevel):
+def warn_if_few(protocol, n_participants):
     """Too few participants for a confidence region, which is known before they are emulated."""
     if protocol.rounds is None:
         fewest = 2 * fewest_pairs(len(protocol.directions), protocol.dim)
     else:
         fewest = fewest_participants(protocol)  # so few are given one round
     if n_participants < fewest:
-        warnings.warn(
+        warn(
             f"{n_participants} participants are too few for a confidence region, which takes "
             f"{fewest}",
             FewParticipantsWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_if_clipped(clipping, change, sandwich, loss, stacklevel):
+def warn_if_clipped(clipping, change, sandwich, loss):
     """Rows of an emulation were moved to the bounds of the loss, and may have moved the target.
 
     A mean change b of the score moves the target by about b over the Hessian.
@@ -78,27 +75,25 @@ def warn_if_clipped(clipping, change, sandwich, loss, stacklevel):
     quantile = special.chdtri(len(sandwich.covariance), 0.05)
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
     if not bias <= _LARGE_BIAS * axis:  # a NaN is beyond floating point
-        warnings.warn(
+        warn(
             f"{clipping.share:.0%} of the rows lie outside the public bounds of {loss} and "
             f"were moved to them, which may move the target by about {bias:.2g} while the "
             f"largest semi-axis of its 95% region is {axis:.2g}; the estimate and its region are "
             "about the moved data. Wider bounds, another initial_point or public scaling would "
             "help. Only an emulation can tell",
             ClippingWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_if_cut(server, stacklevel):
+def warn_if_cut(server):
     """The step cap or the projection still acted late in the run."""
     when = _late_safeguard(server)
     if when is not None:
-        warnings.warn(
+        warn(
             f"the step cap or the projection still acted {when}: the target may lie outside the "
             "working region or close to its edge. An initial_point nearer to it, a larger "
             "region_radius or a larger epsilon would help",
             SafeguardWarning,
-            stacklevel=stacklevel,
         )
 
 
@@ -107,49 +102,58 @@ def _late_safeguard(server):
     if server.protocol.rounds is not None:
         fit = server.fit()
         return "in the last step" if fit is not None and fit.is_cut else None
-    last = int(server.state.counts[LAST_SAFEGUARD])
+    last = int(server.state.safeguards[LAST_SAFEGUARD])
     if last > _LATE * server.n_participants:
         return f"at participant {last} of {server.n_participants}"
     return None
 
 
-def warn_about_hessian(sandwich, stacklevel):
+def warn_about_hessian(sandwich):
     """A bound of the Hessian acted."""
     if sandwich.hessian_floor_active:
-        warnings.warn(
+        warn(
             "an eigenvalue of the estimated Hessian is under its floor "
             f"{sandwich.hessian_floor:.3g}; the region is conservative. More participants or a "
             "larger epsilon would help",
             HessianFloorWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_if_weak(sandwich, prediction, rule, stacklevel):
+def warn_if_weak(sandwich, prediction, rule):
     """The Hessian is known too badly in its weakest direction for a Wald region."""
     error, direction = weak_curvature(prediction, sandwich.hessian, rule)
     if error > LARGEST_ERROR:
-        warnings.warn(
+        warn(
             f"curvature is weak in the direction {np.round(direction, 2).tolist()} of the frame "
             f"coordinates, where the Hessian has a relative error of {error:.0%}: the Wald region "
             "may cover less often than its level. "
             'kind="score" gives a region that holds all the same; more participants or a larger '
             "epsilon would help",
             WeakCurvatureWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_about_region(region, stacklevel):
+def warn_if_tied(ties, n_components):
+    """Eigenvalues with equal neighbours have no components of their own."""
+    for i in ties:
+        what = "the order and the directions of these two components mean nothing"
+        if i == n_components:
+            what = "where the subspace ends is not known; another n_components would help"
+        warn(
+            f"eigenvalues {i} and {i + 1} cannot be told apart: {what}",
+            TiedComponentsWarning,
+        )
+
+
+def warn_about_region(region):
     """A region is open, or reaches the edge of the working region."""
     if region.is_open:
         directions = np.round(region.open_directions, 2).tolist()
-        warnings.warn(
+        warn(
             f"the score region is open in the directions {directions} of the frame coordinates, "
             "about which the messages say too little, and is cut by the working region there; "
             "more participants or a larger epsilon would help",
             UninformativeRegionWarning,
-            stacklevel=stacklevel,
         )
         return
     if not region.is_informative:
@@ -161,58 +165,53 @@ def warn_about_region(region, stacklevel):
             else "reaches the edge of the working region, which says little about the parameter; "
             "more participants or a larger epsilon would help"
         )
-        warnings.warn(
+        warn(
             f"the confidence region {advice}",
             UninformativeRegionWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_if_bent(functional, stacklevel):
+def warn_if_bent(functional):
     """The delta method replaces h by its tangent, which is not close to it."""
     is_bent = functional.bend > _LARGEST_BEND
     if is_bent.any():
         worst = int(np.argmax(functional.bend))
         which = "h" if len(is_bent) == 1 else f"component {worst} of h"
-        warnings.warn(
+        warn(
             f"{which} is {functional.bend[worst]:.2g} standard errors off its tangent one standard "
             "deviation from the estimate: it has a kink or a stationary point there, or bends "
             "strongly, and its interval is not to be trusted. A smooth h, more participants or a "
             "larger epsilon would help",
             SmoothnessWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_if_discarded(server, stacklevel):
+def warn_if_discarded(server):
     """A collection under way is dropped."""
     if server.n_received > 0:
-        warnings.warn(
+        warn(
             f"a collection that {server.n_received} participants have answered is dropped; their "
             "privacy is spent all the same. save_state() keeps a collection",
             DiscardWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_if_delta_is_large(delta, stacklevel):
+def warn_if_delta_is_large(delta):
     """A probability of failure that is no privacy."""
     if isinstance(delta, Real) and not isinstance(delta, bool) and _LARGEST_DELTA < delta < 1:
-        warnings.warn(
+        warn(
             f"delta={delta!r} allows a mechanism that releases this share of the data as they are; "
             f"it should be far below one over the number of people, and at most {_LARGEST_DELTA}",
             WeakPrivacyWarning,
-            stacklevel=stacklevel,
         )
 
 
-def warn_if_seeded(random_state, stacklevel):
+def warn_if_seeded(random_state):
     """A client for people must not be seeded."""
     if random_state is not None:
-        warnings.warn(
+        warn(
             f"random_state={random_state!r}: every copy of this participant draws the same noise, "
             "which protects nobody; it is for simulation. Use random_state=None where people "
             "answer",
             SeedWarning,
-            stacklevel=stacklevel,
         )

@@ -5,29 +5,24 @@ from __future__ import annotations
 from geomstats_ldp.exceptions import LDPWarning
 
 
-def answer_record(estimator, level):
+def answer_record(estimator, region):
     """Estimate and region, in the coordinates of the user.
 
     Parameters
     ----------
     estimator : estimator
         Fitted.
-    level : float in (0, 1)
+    region : WaldRegion or ScoreRegion
+        Its region.
 
     Returns
     -------
     record : dict
-
-    Raises
-    ------
-    NotReadyError
-        If too few have answered for a region.
     """
-    region = estimator.confidence_region(level)
     return {
         "n_participants": estimator.n_participants_,
         "estimate": estimator.estimate_.tolist(),
-        "level": level,
+        "level": region.level,
         "covariance": estimator.covariance_.tolist(),
         "largest_radius": region.largest_radius,
         "is_informative": bool(region.is_informative),

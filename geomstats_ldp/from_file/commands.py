@@ -10,6 +10,7 @@ _HELP = {
     "direction": "mean direction of the rows, each scaled to length one",
     "mean": "mean of each column",
     "covariance": "second moments of the columns, about zero or about --subtract",
+    "regression": "intercept and coefficients of a column by others",
 }
 
 _DESCRIPTION = """Estimate from a CSV file, one person a row: each row answers one question with one
@@ -41,7 +42,9 @@ def _add_model(parser, name):
         "--delta", type=float, default=0.0, help="for the mechanism gaussian only (default: 0)"
     )
     parser.add_argument("--mechanism", default="privunit", help="default: privunit")
-    if name != "direction":
+    if name == "regression":
+        _add_regression(parser)
+    elif name != "direction":
         parser.add_argument(
             "--norm-bound",
             type=float,
@@ -68,7 +71,8 @@ def _add_model(parser, name):
     parser.add_argument(
         "--divide-by", type=_numbers, metavar="S,T,U", help="public scale of each column, then"
     )
-    parser.add_argument("--rounds", type=int, metavar="R", help="ask in rounds instead of pairs")
+    plan = "rounds to ask in (default: 8)" if name == "regression" else "ask in rounds, not pairs"
+    parser.add_argument("--rounds", type=int, metavar="R", help=plan)
     parser.add_argument("--level", type=float, default=0.95, help="default: 0.95")
     parser.add_argument(
         "--seed",
@@ -77,6 +81,32 @@ def _add_model(parser, name):
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write estimate and region")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw them: .png, .pdf, .svg")
+
+
+def _add_regression(parser):
+    parser.add_argument("--target", required=True, metavar="Y", help="column to be explained")
+    parser.add_argument(
+        "--kind",
+        choices=("linear", "huber", "logistic"),
+        required=True,
+        help="least squares, Huber's robust loss, or logistic for a target that is 0 or 1",
+    )
+    parser.add_argument(
+        "--feature-bound",
+        type=float,
+        required=True,
+        metavar="B",
+        help="longest row of --columns that is taken as it is, after --subtract and --divide-by",
+    )
+    parser.add_argument(
+        "--target-bound",
+        type=float,
+        metavar="C",
+        help="largest absolute target that is taken as it is, for linear",
+    )
+    parser.add_argument(
+        "--scale", type=float, metavar="D", help="residual up to which squares count, for huber"
+    )
 
 
 def _numbers(text):

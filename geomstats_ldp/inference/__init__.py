@@ -1,6 +1,8 @@
 """Inference: from a state to a covariance, confidence regions and functionals."""
 
-from geomstats_ldp.inference.calibration import AnyLook, OneLook
+from geomstats_ldp.inference.calibration import AnyLook, BiasedLook, OneLook
+from geomstats_ldp.inference.coefficients import CoefficientTable
+from geomstats_ldp.inference.comparison import Comparison, Group
 from geomstats_ldp.inference.functional import SmoothFunctional, smooth_functional
 from geomstats_ldp.inference.prediction import (
     chart_of_scores,
@@ -16,6 +18,10 @@ from geomstats_ldp.inference.wald import WaldRegion
 
 __all__ = [
     "AnyLook",
+    "BiasedLook",
+    "CoefficientTable",
+    "Comparison",
+    "Group",
     "OneLook",
     "ProfiledFunctional",
     "SandwichEstimate",

@@ -1,23 +1,30 @@
-"""What a Wald statistic is compared with: at one look, or whenever somebody looks."""
+"""What a statistic is compared with: at one look, whenever somebody looks, or under a bias."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
+from scipy import special, stats
 
-from geomstats_ldp.validation import check_integer
+from geomstats_ldp.validation import check_integer, check_non_negative
 
 #: Probability of ever missing at which a mixture is as narrow as can be at its number.
 _TUNED_AT = 0.05
+
+#: Largest noncentrality whose law is computed; beyond it the triangle inequality is as good.
+_LARGEST_NONCENTRALITY = 1e6
 
 
 @dataclass(frozen=True)
 class OneLook:
     """The law of a Wald statistic at one look that was fixed beforehand: chi-squared."""
+
+    #: What the text of a region says of it.
+    note: ClassVar[str] = ""
 
     def quantile(self, level: float, dim: int) -> float:
         """Largest statistic that is not rejected.
@@ -75,6 +82,8 @@ class AnyLook:
         If one of them is not a positive integer.
     """
 
+    note: ClassVar[str] = ", anytime"
+
     n_participants: int
     narrowest_at: int
 
@@ -116,3 +125,65 @@ class AnyLook:
 
 
 ONE_LOOK = OneLook()
+
+
+@dataclass(frozen=True)
+class BiasedLook:
+    r"""The largest law of a statistic whose vector has a bias of bounded size.
+
+    The statistic is :math:`|Z + \beta|^2` with Z standard normal and :math:`|\beta|^2` at most
+    the noncentrality :math:`\lambda`. At one look it is at most noncentral chi-squared with
+    :math:`\lambda`, which Anderson's inequality orders; for all looks together
+    :math:`|Z + \beta| \le |Z| + \sqrt\lambda` leaves a bound for Z. In one dimension the first
+    gives the intervals of Armstrong and Kolesár, no wider than the bias and the error need.
+
+    Parameters
+    ----------
+    base : OneLook or AnyLook
+        What the statistic is compared with if there is no bias.
+    noncentrality : float
+        Bound on the squared bias, in standard errors in its worst direction.
+
+    Raises
+    ------
+    ProtocolError
+        If the noncentrality is not a number from zero on.
+
+    References
+    ----------
+    Armstrong and Kolesár (2018), Optimal inference in a class of regression models, Econometrica
+    86, 655-683.
+    """
+
+    base: OneLook | AnyLook
+    noncentrality: float
+
+    def __post_init__(self):
+        check_non_negative("noncentrality", self.noncentrality)
+
+    @property
+    def note(self) -> str:
+        """What the text of a region says of it."""
+        return f"{self.base.note}, with a bias"
+
+    @property
+    def _has_law(self):
+        return isinstance(self.base, OneLook) and self.noncentrality <= _LARGEST_NONCENTRALITY
+
+    def quantile(self, level: float, dim: int) -> float:
+        """Largest statistic that is not rejected; see `OneLook.quantile`."""
+        if self._has_law:
+            return float(stats.ncx2.ppf(level, dim, self.noncentrality))
+        root = math.sqrt(self.base.quantile(level, dim)) + math.sqrt(self.noncentrality)
+        return root**2
+
+    def pvalue(self, statistic: ArrayLike, dim: int) -> np.ndarray:
+        """Largest probability of a statistic at least as large; see `OneLook.pvalue`."""
+        if self._has_law:
+            return stats.ncx2.sf(statistic, dim, self.noncentrality)
+        root = np.sqrt(np.asarray(statistic)) - math.sqrt(self.noncentrality)
+        return self.base.pvalue(np.maximum(root, 0.0) ** 2, dim)
+
+
+#: What a statistic may be compared with.
+Calibration = Union[OneLook, AnyLook, BiasedLook]

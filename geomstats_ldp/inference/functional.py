@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
-from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, OneLook
+from geomstats_ldp.inference.calibration import ONE_LOOK, Calibration
 from geomstats_ldp.inference.region import check_level
 from geomstats_ldp.inference.transforms import Transform, make_transform
 from geomstats_ldp.validation import check_shape, finite_array, real_array
@@ -43,7 +43,7 @@ class SmoothFunctional:
         errors of h. The delta method needs this to be small.
     transform : Transform or None
         Scale on which the estimate is taken to be normal; None for that of h.
-    calibration : OneLook or AnyLook
+    calibration : OneLook, AnyLook or BiasedLook
         What statistics are compared with.
     """
 
@@ -52,7 +52,7 @@ class SmoothFunctional:
     jacobian: np.ndarray
     bend: np.ndarray | None = None
     transform: Transform | None = None
-    calibration: OneLook | AnyLook = ONE_LOOK
+    calibration: Calibration = ONE_LOOK
 
     @property
     def standard_error(self) -> np.ndarray:
@@ -174,7 +174,7 @@ def smooth_functional(
     coordinates: UserCoordinates | None = None,
     jacobian: ArrayLike | None = None,
     transform: Any = None,
-    calibration: OneLook | AnyLook = ONE_LOOK,
+    calibration: Calibration = ONE_LOOK,
 ) -> SmoothFunctional:
     """Delta method for h at the estimate.
 
@@ -194,7 +194,7 @@ def smooth_functional(
     transform : None, "log", "logit" or pair of callables
         Scale on which the estimate is taken to be normal: a monotone function of each component,
         and its inverse.
-    calibration : OneLook or AnyLook, optional
+    calibration : OneLook, AnyLook or BiasedLook, optional
         What statistics are compared with. Default the law of one look.
 
     Returns

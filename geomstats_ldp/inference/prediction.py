@@ -49,8 +49,8 @@ def predict_pair_scores(state: State, protocol: Protocol) -> PredictedScore:
     NotReadyError
         If too few participants have answered.
     """
-    rule, n_pairs = protocol.inference, int(state.counts[N_PAIRS])
-    n_participants = int(state.counts[N_PARTICIPANTS])
+    rule, n_pairs = protocol.inference, int(state.clock[N_PAIRS])
+    n_participants = int(state.clock[N_PARTICIPANTS])
     sums, regression = regression_of_state(state, protocol)
     covariance = known_covariance(regression, protocol, n_participants) / (2 * n_pairs)
     slope = sums.dx @ np.linalg.inv(regression.gram)

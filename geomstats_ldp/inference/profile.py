@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import optimize
 
 from geomstats_ldp.inference.functional import check_function, check_value, check_values
 from geomstats_ldp.inference.region import check_level
@@ -166,7 +166,8 @@ class ProfiledFunctional:
 
     def pvalue(self, value: ArrayLike) -> float:
         """P-value of the test that h of the parameter is `value`; see `statistic`."""
-        return float(special.chdtrc(len(self.estimate), max(self.statistic(value), 0.0)))
+        calibration = self._region.calibration
+        return float(calibration.pvalue(max(self.statistic(value), 0.0), len(self.estimate)))
 
     def contains(self, value: ArrayLike, level: float = 0.95) -> bool:
         """Whether the hypothesis that h is `value` is not rejected.
@@ -180,5 +181,5 @@ class ProfiledFunctional:
         -------
         inside : bool
         """
-        quantile = special.chdtri(len(self.estimate), 1 - check_level(level))
+        quantile = self._region.calibration.quantile(check_level(level), len(self.estimate))
         return bool(self.statistic(value) <= quantile)

@@ -13,7 +13,7 @@ from scipy import stats
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, OneLook
+from geomstats_ldp.inference.calibration import ONE_LOOK, Calibration
 from geomstats_ldp.validation import check_real, check_shape, real_array
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TangentRegion(ABC):
     coordinates : UserCoordinates, optional
         Coordinates of the user, where they differ from those of `geometry`: points go in and out
         in these. `center` is given in those of `geometry`.
-    calibration : OneLook or AnyLook
+    calibration : OneLook, AnyLook or BiasedLook
         What the statistic is compared with.
 
     Raises
@@ -73,7 +73,7 @@ class TangentRegion(ABC):
         level: float,
         working_region: WorkingRegion,
         coordinates: UserCoordinates | None = None,
-        calibration: OneLook | AnyLook = ONE_LOOK,
+        calibration: Calibration = ONE_LOOK,
     ):
         self.level = check_level(level)
         self.geometry = geometry
@@ -357,7 +357,7 @@ class TangentRegion(ABC):
         return plot_region(self, view, ax=ax, **kwargs)
 
     def __repr__(self):
-        note = ", anytime" if isinstance(self.calibration, AnyLook) else ""
+        note = self.calibration.note
         if not self.is_informative:
             note += ", uninformative: reaches the working region's edge"
         return (

@@ -262,9 +262,9 @@ def regression_of_state(state, protocol):
     sums : Window
     regression : PairRegression
     """
-    directions, n_pairs = protocol.schedule.directions, int(state.counts[N_PAIRS])
+    directions, n_pairs = protocol.schedule.directions, int(state.clock[N_PAIRS])
     sums = window(state.sums, n_pairs, len(directions))
-    n_participants = int(state.counts[N_PARTICIPANTS])
+    n_participants = int(state.clock[N_PARTICIPANTS])
     return sums, fit_regression(sums, directions, protocol.inference, n_participants)
 
 
@@ -285,7 +285,7 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     NotReadyError
         If too few participants have answered.
     """
-    rule, n_participants = protocol.inference, int(state.counts[N_PARTICIPANTS])
+    rule, n_participants = protocol.inference, int(state.clock[N_PARTICIPANTS])
     _, regression = regression_of_state(state, protocol)
     unclipped, kept = estimate_hessian(regression, rule)
     hessian, bounds = bounded_hessian(unclipped, rule, protocol.hessian_bound, n_participants)

@@ -6,10 +6,10 @@ import math
 from functools import cached_property
 
 import numpy as np
-from scipy import special
 
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.inference.calibration import ONE_LOOK, Calibration
 from geomstats_ldp.inference.region import TangentRegion, check_level
 from geomstats_ldp.score_regression import PredictedScore
 
@@ -51,6 +51,8 @@ class ScoreRegion(TangentRegion):
         Region K_s that holds the iterates.
     coordinates : UserCoordinates, optional
         Coordinates of the user, where they differ from those of `geometry`.
+    calibration : OneLook or BiasedLook, optional
+        What the statistic is compared with. Default the law of one look.
 
     Attributes
     ----------
@@ -87,8 +89,9 @@ class ScoreRegion(TangentRegion):
         level: float,
         working_region: WorkingRegion,
         coordinates: UserCoordinates | None = None,
+        calibration: Calibration = ONE_LOOK,
     ):
-        super().__init__(geometry, center, level, working_region, coordinates)
+        super().__init__(geometry, center, level, working_region, coordinates, calibration)
         self.prediction = prediction
         form, linear, constant = self.quadric(self.threshold)
         values, vectors = np.linalg.eigh(form)
@@ -233,13 +236,13 @@ class ScoreRegion(TangentRegion):
         Returns
         -------
         region : ScoreRegion
-            With the chi-squared quantile of one degree of freedom for its threshold, and the level
+            With the quantile of one degree of freedom for its threshold, and the level
             that this is for a region.
         """
-        quantile = special.chdtri(1, 1 - check_level(level))
-        level = float(special.chdtr(self.dim, quantile))
+        quantile = self.calibration.quantile(check_level(level), 1)
+        level = 1 - float(self.calibration.pvalue(quantile, self.dim))
         place = self.geometry, self._inner_center, self.prediction, level, self.working_region
-        return ScoreRegion(*place, self._outer)
+        return ScoreRegion(*place, self._outer, self.calibration)
 
     @cached_property
     def _is_whole(self):

@@ -6,7 +6,7 @@ import numpy as np
 
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, OneLook
+from geomstats_ldp.inference.calibration import ONE_LOOK, Calibration
 from geomstats_ldp.inference.region import TangentRegion
 
 
@@ -16,7 +16,7 @@ class WaldRegion(TangentRegion):
     The region holds the points x of the working region with
     :math:`V(x)^T C^{-1} V(x) \le \chi^2_{d, level}`, where V(x) are the frame coordinates of the
     inverse retraction of x at the centre (equation (Wald region) of the paper). The bound of an
-    anytime region is that of `AnyLook`.
+    anytime region is that of `AnyLook`, and with a bound on a bias that of `BiasedLook`.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class WaldRegion(TangentRegion):
     coordinates : UserCoordinates, optional
         Coordinates of the user, where they differ from those of `geometry`: points go in and out
         in these. `center` is given in those of `geometry`.
-    calibration : OneLook or AnyLook, optional
+    calibration : OneLook, AnyLook or BiasedLook, optional
         What the statistic is compared with. Default the law of one look.
 
     Attributes
@@ -65,7 +65,7 @@ class WaldRegion(TangentRegion):
         level: float,
         working_region: WorkingRegion,
         coordinates: UserCoordinates | None = None,
-        calibration: OneLook | AnyLook = ONE_LOOK,
+        calibration: Calibration = ONE_LOOK,
     ):
         super().__init__(geometry, center, level, working_region, coordinates, calibration)
         self.covariance = np.asarray(covariance)

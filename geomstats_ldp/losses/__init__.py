@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_coords, score_into
 from geomstats_ldp.losses.frechet import FrechetLoss
+from geomstats_ldp.losses.moment_bounds import (
+    clipping_bias_bound,
+    excess_bound,
+    negligible_bound,
+)
 from geomstats_ldp.losses.pca import PCALoss
 from geomstats_ldp.losses.pseudo_huber import PseudoHuberLoss
+from geomstats_ldp.losses.regression import (
+    HuberRegressionLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
+)
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
+from geomstats_ldp.losses.subspace import SubspaceLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
 from geomstats_ldp.registry import Registry, add_class, place_of
@@ -24,10 +35,14 @@ _LossClass = TypeVar("_LossClass", bound=type[Loss])
 _OWN = (
     VonMisesFisherLoss,
     PCALoss,
+    SubspaceLoss,
     FrechetLoss,
     PseudoHuberLoss,
     TransformedFrechetLoss,
     SPDLikelihoodLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
+    HuberRegressionLoss,
 )
 
 #: Losses by name.
@@ -138,14 +153,21 @@ __all__ = [
     "TargetHessian",
     "VonMisesFisherLoss",
     "PCALoss",
+    "SubspaceLoss",
     "FrechetLoss",
     "PseudoHuberLoss",
     "TransformedFrechetLoss",
     "register_transform",
     "SPDLikelihoodLoss",
+    "LinearRegressionLoss",
+    "LogisticRegressionLoss",
+    "HuberRegressionLoss",
     "check_registered",
+    "clipping_bias_bound",
+    "excess_bound",
     "loss_from_spec",
     "loss_of",
+    "negligible_bound",
     "register_loss",
     "score_coords",
     "score_into",

@@ -10,9 +10,11 @@ import numpy as np
 from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.losses.moment_bounds import check_moment_bound
 from geomstats_ldp.twins import compile_by_default, operation
 from geomstats_ldp.validation import finite_array
 
@@ -140,6 +142,39 @@ class Loss(ABC):
         except ValueError:
             return np.full(geometry.dim, np.inf)
         return np.where(np.isfinite(change), change, np.inf)
+
+    def score_change_bound(
+        self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
+    ) -> np.ndarray:
+        """Bound on how much clipping changes the mean score, whatever the law of the data.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        point : array, shape [*point_shape]
+            Where the scores are taken.
+        moment_bound : pair of float
+            (q, M): the mean q-th power of the length of a datum is at most M. The length is what
+            the loss clips, a norm or the distance from a public centre.
+
+        Returns
+        -------
+        change : array, shape [dim, dim]
+            Matrix A: the mean score of the data as they are is that of clipped data plus A w for
+            some w of length at most one, in frame coordinates at `point`.
+
+        Raises
+        ------
+        ProtocolError
+            If the moment does not bound the change. So it is, by default, for all losses that clip.
+        """
+        check_moment_bound(moment_bound)
+        if not self.clips:
+            return np.zeros((geometry.dim, geometry.dim))
+        raise ProtocolError(
+            f"moment_bound must be None for loss {self.name!r} on {geometry.name}: a moment of the "
+            f"data does not bound what clipping does to its scores; got {moment_bound!r}"
+        )
 
     @abstractmethod
     def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
@@ -270,7 +305,8 @@ class Loss(ABC):
         -------
         moment : str or None
             "first" for scores -P_q y on the unit sphere, up to a factor, "second" for
-            -P_q y y^T q, up to a factor; "quadratic" on flat spaces for losses that are quadratic
+            -P_q y y^T q there, or -(Q y y^T (I - Q) + (I - Q) y y^T Q) / 2 for the projection Q of
+            a Grassmannian, up to a factor; "quadratic" on flat spaces for losses that are quadratic
             along every geodesic, with scores A (q - c) in which matrix A and point c belong to
             the datum; "covariance" for (q - y y^T) / 2 on SPD matrices with the affine-invariant
             metric. None, the default, for no moment.
@@ -299,6 +335,25 @@ class Loss(ABC):
     def bending_length(self) -> float:
         """Distance over which a nonlinear score changes its slope; infinite for other scores."""
         return math.inf
+
+    def third_derivative(self, geometry: Geometry) -> float:
+        r"""Typical size of a coordinate of the mean third derivative of the population loss.
+
+        Queries at distance h in d orthogonal directions :math:`\pm v_j` have a mean score that is
+        off by :math:`h^2 t / 2` with :math:`t = d^{-1} \sum_j \nabla^3 F(v_j, v_j, \cdot)`. Where
+        its size is known, collections in rounds estimate t with the rest, pulled to zero by this
+        standard deviation, and ask from farther away, the first rounds most.
+
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Returns
+        -------
+        size : float
+            0, the default, takes t for zero.
+        """
+        return 0.0
 
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:

@@ -42,6 +42,7 @@ class FrechetLoss(RadialLoss):
     """
 
     name = "frechet"
+    _steepest = 1.0
 
     def psi(self, t: np.ndarray) -> np.ndarray:
         """The identity."""

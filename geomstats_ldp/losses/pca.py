@@ -12,6 +12,7 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
+from geomstats_ldp.losses.moment_bounds import excess_bound
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_scale
 
@@ -51,6 +52,12 @@ class PCALoss(Loss):
     def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
         """Scale rows longer than `norm_bound` back to it."""
         return clip_to_norm(data, self.norm_bound)
+
+    def score_change_bound(
+        self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
+    ) -> np.ndarray:
+        """Half of what clipping takes from the mean squared norm; see `Loss.score_change_bound`."""
+        return 0.5 * excess_bound(self.norm_bound, moment_bound, 2.0) * np.eye(geometry.dim)
 
     def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum, shape [...]; see `Loss.value`."""

@@ -55,6 +55,7 @@ class PseudoHuberLoss(RadialLoss):
     """
 
     name = "pseudo_huber"
+    _steepest = 1.0
 
     def __init__(self, *, center: ArrayLike, data_radius: float, scale: float):
         super().__init__(center=center, data_radius=data_radius)

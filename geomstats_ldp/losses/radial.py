@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.exceptions import LDPWarning, ProtocolError
+from geomstats_ldp.exceptions import ProtocolError, warn
 from geomstats_ldp.geometry.geometry import CUT_MARGIN, Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian
+from geomstats_ldp.losses.moment_bounds import excess_bound
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.validation import check_scale, finite_array
 
@@ -58,6 +58,9 @@ class RadialLoss(Loss):
     (pi/4 on the unit sphere) make the whole problem convex. Beyond the injectivity radius the
     logarithm is not defined and the bounds raise.
     """
+
+    #: Lipschitz constant of psi'(|v|^2 / 2) v in v, None where none is known.
+    _steepest: ClassVar[float | None] = None
 
     def __init__(self, *, center: ArrayLike, data_radius: float):
         self.center = np.array(finite_array("center", center, (...,)))
@@ -108,11 +111,9 @@ class RadialLoss(Loss):
                 if limit > 0
                 else "its curvature has no known upper bound, which register_space takes"
             )
-            warnings.warn(
+            warn(
                 f"the centre of data in a ball of data_radius={self.data_radius:.6g} need not be "
                 f"unique on {geometry.name}: {known}",
-                LDPWarning,
-                stacklevel=2,
             )
 
     def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
@@ -156,6 +157,19 @@ class RadialLoss(Loss):
             inwards = -geometry.coordinates(geometry.log(clipped, self.center), self.center)
             change = (norms[0] - norms[1]) / lengths[1] @ inwards
         return np.where(np.isfinite(change), change, np.inf)
+
+    def score_change_bound(
+        self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
+    ) -> np.ndarray:
+        """What clipping takes from the mean distance to the centre, times the slope of the score.
+
+        On complete simply connected spaces of no positive curvature only, where the logarithm
+        brings no two points closer than they are; see `Loss.score_change_bound`.
+        """
+        is_hadamard = geometry.curvature[1] <= 0 and math.isinf(geometry.injectivity_radius)
+        if self._steepest is None or not is_hadamard:
+            return super().score_change_bound(geometry, point, moment_bound)
+        return self._steepest * excess_bound(self.data_radius, moment_bound) * np.eye(geometry.dim)
 
     def _polar(self, geometry, data):
         """Logarithm at the centre as `direction * unit`, the length of `direction`, and `unit`."""

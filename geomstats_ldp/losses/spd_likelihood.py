@@ -13,6 +13,7 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian, score_into
 from geomstats_ldp.losses.clipping import clip_to_norm
+from geomstats_ldp.losses.moment_bounds import excess_bound
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_scale
 
@@ -94,6 +95,22 @@ class SPDLikelihoodLoss(Loss):
     def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
         """Scale vectors longer than `norm_bound` back to it."""
         return clip_to_norm(data, self.norm_bound)
+
+    def score_change_bound(
+        self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
+    ) -> np.ndarray:
+        """Half of what clipping takes from E(yy^T), a matrix whose norm is at most its trace.
+
+        See `Loss.score_change_bound`.
+        """
+        excess = excess_bound(self.norm_bound, moment_bound, 2.0)
+        size = len(point)
+        rows, columns = np.triu_indices(size)
+        units = np.zeros((len(rows), size, size))
+        place = np.arange(len(rows))
+        units[place, rows, columns] = units[place, columns, rows] = 1.0
+        units /= np.linalg.norm(units, axis=(1, 2), keepdims=True)
+        return 0.5 * excess * geometry.coordinates(units, point).T
 
     def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum, shape [...]; see `Loss.value`."""

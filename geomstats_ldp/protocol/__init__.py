@@ -1,5 +1,10 @@
 """The public part: protocol, queries, messages, transcript."""
 
+from geomstats_ldp.protocol.amplification import (
+    AmplifiedGuarantee,
+    amplified_epsilon,
+    amplified_guarantee,
+)
 from geomstats_ldp.protocol.messages import Message, Query
 from geomstats_ldp.protocol.protocol import Protocol, make_protocol
 from geomstats_ldp.protocol.rounds import RoundPlan
@@ -7,6 +12,7 @@ from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.protocol.transcript import Transcript
 
 __all__ = [
+    "AmplifiedGuarantee",
     "GainRule",
     "InferenceRule",
     "Message",
@@ -15,5 +21,7 @@ __all__ = [
     "RadiusRule",
     "RoundPlan",
     "Transcript",
+    "amplified_epsilon",
+    "amplified_guarantee",
     "make_protocol",
 ]

@@ -10,7 +10,13 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
 from geomstats_ldp.serialization import nested_tuple
-from geomstats_ldp.validation import check_choice, check_integer, check_real, finite_array
+from geomstats_ldp.validation import (
+    check_choice,
+    check_integer,
+    check_non_negative,
+    check_real,
+    finite_array,
+)
 
 #: Share of an even part that the first round gets.
 _FIRST_SHARE = 1 / 3
@@ -38,6 +44,9 @@ class RoundPlan(Rule):
     bending_length : float
         Distance over which scores bend, in tangent length: rounds asked farther from the target
         count less.
+    third_derivative : float
+        Public standard deviation of a coordinate of the mean third derivative of the population
+        loss, see `Loss.third_derivative`; zero takes it for zero.
     query : nested tuple, shape [*point_shape], optional
         The one point at which all rounds ask, where the mean score at a point determines the
         target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
@@ -49,12 +58,14 @@ class RoundPlan(Rule):
     moment: str | None = None
     bending_length: float = math.inf
     query: tuple | None = None
+    third_derivative: float = 0.0
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
         check_integer("minimum", self.minimum)
         check_choice("moment", self.moment, MOMENTS)
         check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
+        check_non_negative("third_derivative", self.third_derivative)
         if self.sizes is not None:
             self._check_sizes()
         if self.query is not None:
@@ -75,10 +86,12 @@ class RoundPlan(Rule):
         object.__setattr__(self, "sizes", sizes)
 
     def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without a query where there is none."""
+        """Plain record, for JSON; without a query or a third derivative where there is none."""
         record = super().to_spec()
         if self.query is None:
             del record["query"]
+        if self.third_derivative == 0:
+            del record["third_derivative"]
         return record
 
     @property

@@ -20,7 +20,12 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.answers import Answers, pooled_covariance
-from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
+from geomstats_ldp.score_regression.moments import (
+    charted,
+    design_matrices,
+    hessian_basis,
+    third_derivative_design,
+)
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
     deviatoric_size,
@@ -141,9 +146,7 @@ def bending_weights(protocol, answers, centers, fit):
 def _fit_in_chart(protocol, answers, center, weights, twin):
     """Least squares and one hedged step in the chart at `center`."""
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
-    # Scores of a first moment have no other Hessian, whatever the rule makes of it.
-    is_isotropic = rule.hessian == "isotropic" or protocol.rounds.moment == "first"
-    basis = symmetric_basis(dim, is_isotropic)
+    basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
     coords, maps, frames = charted(geometry, twin, answers.points, center)
     design = design_matrices(
         protocol.rounds.moment, geometry, answers.points, center, coords, maps, frames, basis
@@ -152,8 +155,10 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     variance = float(np.trace(covariance)) / dim
     share = answers.counts * answers.precision * weights
     means = np.einsum("nij,nj->ni", maps, answers.means)
+    bend = third_derivative_design(protocol, answers.rounds)
+    pull = third_derivative_weight(protocol, variance)
     estimate, spread, gram = _least_squares(
-        design, share, weights, means, rule, basis, variance, answers.n
+        design, bend, pull, share, weights, means, rule, basis, variance, answers.n
     )
     raw = np.einsum("k,kij->ij", estimate[dim:], basis)
     hessian, error, bounds = _usable_hessian(protocol, raw, spread * variance, basis, answers.n)
@@ -182,8 +187,16 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     )
 
 
-def _least_squares(design, share, weights, means, rule, basis, variance, n):
+def third_derivative_weight(protocol, variance):
+    """Precision of the mean third derivative by its public size, in units of `variance`."""
+    size = protocol.rounds.third_derivative
+    return 0.0 if size == 0 else variance / size**2
+
+
+def _least_squares(design, bend, pull, share, weights, means, rule, basis, variance, n):
     """Gradient and Hessian, ridged or pulled to a public prior, with their covariance.
+
+    The third derivative, with the columns `bend`, is a random effect of precision `pull`.
 
     Returns
     -------
@@ -193,25 +206,30 @@ def _least_squares(design, share, weights, means, rule, basis, variance, n):
     gram : array, shape [n_basis, n_basis]
         Information about the Hessian when the gradient is unknown.
     """
-    dim = means.shape[1]
+    dim, n_kept = means.shape[1], design.shape[2]
+    slopes, bends = slice(dim, n_kept), slice(n_kept, n_kept + bend.shape[2])
     # Offsets in units of their own size: no unit of the data decides what is taken for zero.
     size = math.sqrt(np.mean(design[:, :, dim:] ** 2) / np.mean(design[:, :, :dim] ** 2)) or 1.0
-    units = np.concatenate([np.ones(dim), np.full(len(basis), size)])
-    rows = design.reshape(-1, len(units)) / units
+    units = np.repeat([1.0, size, size**2], [dim, len(basis), bend.shape[2]])
+    rows = np.concatenate([design, bend], axis=2).reshape(-1, len(units)) / units
     weighted = rows * np.repeat(share, dim)[:, None]
     normal, moments = weighted.T @ rows, weighted.T @ means.ravel()
-    mixed = np.linalg.lstsq(normal[:dim, :dim], normal[:dim, dim:], rcond=None)[0]
-    gram = normal[dim:, dim:] - normal[dim:, :dim] @ mixed
+    mixed = np.linalg.lstsq(normal[:dim, :dim], normal[:dim, slopes], rcond=None)[0]
+    gram = normal[slopes, slopes] - normal[slopes, :dim] @ mixed
     weight = rule.ridge * np.trace(gram) / len(gram) / math.sqrt(n)
     if rule.prior_hessian is not None:
-        pull = variance / rule.prior_sd**2
-        moments[dim:] += pull / size * np.einsum("kij,ij->k", basis, np.array(rule.prior_hessian))
-        weight += pull / size**2
-    normal[dim:, dim:] += weight * np.eye(len(gram))
-    inverse = np.linalg.pinv(normal, hermitian=True)
+        prior = variance / rule.prior_sd**2
+        known = np.einsum("kij,ij->k", basis, np.array(rule.prior_hessian))
+        moments[slopes] += prior / size * known
+        weight += prior / size**2
     meat = (weighted * np.repeat(weights, dim)[:, None]).T @ rows
+    random = pull / size**4 * np.eye(bend.shape[2])
+    normal[slopes, slopes] += weight * np.eye(len(gram))
+    normal[bends, bends] += random
+    meat[bends, bends] += random
+    inverse = np.linalg.pinv(normal, hermitian=True)
     spread = inverse @ meat @ inverse / np.outer(units, units)
-    return inverse @ moments / units, spread, gram * size**2
+    return (inverse @ moments / units)[:n_kept], spread[:n_kept, :n_kept], gram * size**2
 
 
 def _usable_hessian(protocol, raw, spread, basis, n):

@@ -17,8 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from geomstats_ldp.score_regression.answers import Answers
-from geomstats_ldp.score_regression.fit import bending_weights
-from geomstats_ldp.score_regression.moments import charted, design_matrices, symmetric_basis
+from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
+from geomstats_ldp.score_regression.moments import (
+    charted,
+    design_matrices,
+    hessian_basis,
+    third_derivative_design,
+)
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
 
 
@@ -81,6 +86,31 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     -------
     prediction : PredictedScore
     """
+    estimate, covariance, spread, basis, known = regress_about(protocol, state, points, fit, twin)
+    least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
+    along = _ratio_along(protocol, basis)
+    return _bounded_by_growth(estimate, covariance, basis, known, least, along)
+
+
+def regress_about(protocol, state, points, fit, twin=None):
+    """Gradient and Hessian at the estimate of a collection in rounds, by least squares alone.
+
+    Parameters
+    ----------
+    protocol, state, points, fit, twin
+        See `predict_round_scores`.
+
+    Returns
+    -------
+    estimate : array, shape [dim + n_basis]
+    covariance : array, shape [dim + n_basis, dim + n_basis]
+        With the covariance of scores found query by query.
+    spread : array, shape [dim + n_basis, dim + n_basis]
+        What it would be if scores had unit covariance.
+    basis : array, shape [n_basis, dim, dim]
+    known : array, shape [dim, dim]
+        Part of the Hessian that is publicly known.
+    """
     answers = Answers(protocol, state, points)
     geometry, dim = protocol.geometry, protocol.dim
     moment = protocol.rounds.moment
@@ -88,7 +118,7 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     if moment is None:
         weights = bending_weights(protocol, answers, state.centers, fit)
     rule, known = protocol.inference, np.zeros((dim, dim))
-    basis = symmetric_basis(dim, rule.hessian == "isotropic" or moment == "first")
+    basis = hessian_basis(geometry, moment, rule.hessian == "isotropic")
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
         basis, known = basis[:0], rule.hessian_range[0] * np.eye(dim)
     coords, maps, frames = charted(geometry, twin, answers.points, fit.point)
@@ -97,11 +127,35 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     )
     means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ known
     scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
-    estimate, covariance, spread = _robust_least_squares(
-        design, answers, weights, means, scatter, fit.score_covariance
+    bend = third_derivative_design(protocol, answers.rounds)
+    variance = float(np.trace(fit.score_covariance)) / dim
+    result = _robust_least_squares(
+        design,
+        bend,
+        third_derivative_weight(protocol, variance),
+        answers,
+        weights,
+        means,
+        scatter,
+        fit.score_covariance,
     )
-    least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
-    return _bounded_by_growth(estimate, covariance, basis, known, least)
+    return *result, basis, known
+
+
+def _ratio_along(protocol, basis):
+    """Variance of u^T K u relative to the mean over coordinates of that of K u, at most.
+
+    For errors of the Hessian that are alike in all members of the basis. Two for many dimensions
+    and all symmetric matrices, dim for multiples of the identity. On the Grassmannian of k planes
+    it is attained where u joins one direction to another: an error has there k - 1 independent
+    parts from one block, p - k - 1 from the other and one from both, of dim in all.
+    """
+    dim, n_basis = protocol.dim, len(basis)
+    if n_basis == 1:
+        return dim
+    if n_basis in (0, dim * (dim + 1) // 2):
+        return 2 * dim / (dim + 1)
+    return (protocol.geometry.shape[0] - 1) * dim / n_basis
 
 
 def predict_single_query_scores(fit):
@@ -122,8 +176,11 @@ def predict_single_query_scores(fit):
     )
 
 
-def _robust_least_squares(design, answers, weights, means, scatter, pooled):
+def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, pooled):
     """Coefficients and their covariance, with the covariance of scores found query by query.
+
+    The third derivative, with the columns `bend`, is a random effect of precision `pull` in units
+    of the variance of a coordinate of `pooled`.
 
     Returns
     -------
@@ -132,20 +189,30 @@ def _robust_least_squares(design, answers, weights, means, scatter, pooled):
     spread : array, shape [dim + n_basis, dim + n_basis]
         What it would be if scores had unit covariance; those of a group, one over its precision.
     """
+    n_kept = design.shape[2]
+    precisions = np.repeat([0.0, pull], [n_kept, bend.shape[2]])
+    design = np.concatenate([design, bend], axis=2)
     # Offsets in units of their own size: no unit of the data decides what is taken for zero.
     sizes = np.sqrt(np.mean(design**2, axis=(0, 1)))
     units = np.where(sizes > 0, sizes, 1.0)
     design = design / units
     counts, precision = answers.counts, answers.precision[:, None, None]
     share = (counts * weights)[:, None, None] * precision
-    inverse = np.linalg.pinv(_total(share * design, design), hermitian=True, rcond=1e-12)
+    random = np.diag(precisions / units**2)
+    normal = _total(share * design, design) + random
+    inverse = np.linalg.pinv(normal, hermitian=True, rcond=1e-12)
     estimate = inverse @ _total(share * design, means[..., None])[:, 0]
     own = scatter / np.maximum(counts - 1, 1)[:, None, None]
     own = np.where(counts[:, None, None] > 1, own, pooled / precision)
     share = share * weights[:, None, None]
-    meats = _total(share * precision * design, own @ design), _total(share * design, design)
+    variance = np.trace(pooled) / len(pooled)
+    meats = (
+        _total(share * precision * design, own @ design) + variance * random,
+        _total(share * design, design) + random,
+    )
     covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]
-    return estimate / units, *covariances
+    kept = slice(n_kept)
+    return (estimate / units)[kept], *(covariance[kept, kept] for covariance in covariances)
 
 
 def _total(left, right):
@@ -153,11 +220,11 @@ def _total(left, right):
     return np.tensordot(left, right, axes=([0, 1], [0, 1]))
 
 
-def _bounded_by_growth(estimate, covariance, basis, known, least):
+def _bounded_by_growth(estimate, covariance, basis, known, least, along):
     """Prediction from coefficients (g, K) and their covariance; see `PredictedScore`.
 
     The growth is a mean over coordinates of the covariance of K u, raised to what it is along u:
-    a symmetric error of the Hessian is twice as large along u as across.
+    a symmetric error of the Hessian is twice as large along u as across. See `_ratio_along`.
     """
     dim = basis.shape[1]
     slope = known + np.einsum("k,kij->ij", estimate[dim:], basis)
@@ -172,7 +239,6 @@ def _bounded_by_growth(estimate, covariance, basis, known, least):
         growth = _total(basis, spread)
         mixed = np.einsum("ik,kij->j", covariance[:dim, dim:], weighted)
         pivot = -np.linalg.pinv(growth, hermitian=True) @ mixed
-    along = dim if len(basis) == 1 else 2 * dim / (dim + 1)
     return PredictedScore(estimate[:dim], slope, at_pivot, pivot, along * growth)
 
 

@@ -73,7 +73,8 @@ def _version_of(path):
 
 def state_arrays(state):
     """Arrays of a state by their names in a file."""
-    arrays = {"iterate": state.iterate, "average": state.average, "counts": state.counts}
+    counts = np.concatenate([state.clock, state.safeguards])
+    arrays = {"iterate": state.iterate, "average": state.average, "counts": counts}
     return arrays | {f"sums_{name}": part for name, part in state.sums._asdict().items()}
 
 
@@ -121,7 +122,8 @@ def load_checkpoint(source):
         ]
         arrays = file.read_arrays([*specs, *_state_specs(protocol)])
         sums = RegressionSums(*(arrays[f"sums_{name}"] for name in RegressionSums._fields))
-        state = State(arrays["iterate"], arrays["average"], arrays["counts"], sums)
+        clock, safeguards = arrays["counts"][:2].copy(), arrays["counts"][2:].copy()
+        state = State(arrays["iterate"], arrays["average"], clock, sums, safeguards)
         check_state(protocol, state)
         index, vectors = arrays["pending_index"], arrays["pending_vectors"]
         if len(index) != len(vectors) or np.any(np.diff(index) <= 0):

@@ -20,27 +20,31 @@ from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.schedules import gain, query_radius
 from geomstats_ldp.server.regression import RegressionSums, add_pair, close_cycle, empty_sums
 
-#: Entries of `State.counts`.
-N_PARTICIPANTS, N_PAIRS, N_CAPPED, N_PROJECTED, LAST_SAFEGUARD = range(5)
+#: Entries of `State.clock`, and of `State.safeguards`.
+N_PARTICIPANTS, N_PAIRS = range(2)
+N_CAPPED, N_PROJECTED, LAST_SAFEGUARD = range(3)
 
 
 class State(NamedTuple):
-    """What the next round needs, and nothing else; O(dim^2) numbers.
+    """What the next round needs, and what the safeguards did; O(dim^2) numbers.
 
     Attributes
     ----------
     iterate, average : array, shape [*point_shape]
         Current iterate x_k and intrinsic running average.
-    counts : array of int, shape [5]
-        Participants, pairs, updates cut by the step cap, updates projected back into the working
-        region, and the participant at whose update a safeguard acted last.
+    clock : array of int, shape [2]
+        Participants and pairs so far.
     sums : RegressionSums
+    safeguards : array of int, shape [3]
+        Updates cut by the step cap, updates projected back into the working region, and the
+        participant at whose update one of both happened last. For people: no step reads it.
     """
 
     iterate: np.ndarray
     average: np.ndarray
-    counts: np.ndarray
+    clock: np.ndarray
     sums: RegressionSums
+    safeguards: np.ndarray
 
 
 class Scratch(NamedTuple):
@@ -67,7 +71,8 @@ class Scratch(NamedTuple):
 def initial_state(point, dim, n_directions):
     """State before the first participant."""
     point = np.array(point, dtype=float)
-    return State(point, point.copy(), np.zeros(5, dtype=np.int64), empty_sums(dim, n_directions))
+    clock, safeguards = np.zeros(2, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    return State(point, point.copy(), clock, empty_sums(dim, n_directions), safeguards)
 
 
 def copy_state(state):
@@ -75,8 +80,9 @@ def copy_state(state):
     return State(
         state.iterate.copy(),
         state.average.copy(),
-        state.counts.copy(),
+        state.clock.copy(),
         RegressionSums(*(values.copy() for values in state.sums)),
+        state.safeguards.copy(),
     )
 
 
@@ -106,7 +112,7 @@ def open_round(geometry, schedule, state, scratch, n_pairs):
     n_directions = schedule.directions.shape[0]
     offset = scratch.coords[0]
     for j in range(n_pairs):
-        pair = state.counts[N_PAIRS] + j
+        pair = state.clock[N_PAIRS] + j
         radius, direction = query_radius(schedule, pair), pair % n_directions
         scratch.radii[j] = radius
         for i in range(dispatch.dim(geometry)):
@@ -135,7 +141,7 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     for i in range(dim):
         average[i] = 0.0
     for j in range(n_pairs):
-        pair = state.counts[N_PAIRS]
+        pair = state.clock[N_PAIRS]
         radius, direction = scratch.radii[j], pair % n_directions
         first, second = 2 * j, 2 * j + 1
         vectors, queries = scratch.vectors, scratch.queries
@@ -148,7 +154,7 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
             minus[i] = 0.5 * (plus[i] - minus[i])
             plus[i] = 0.5 * total
         add_pair(state.sums, dim, plus, minus, offset, radius * radius)
-        state.counts[N_PAIRS] += 1
+        state.clock[N_PAIRS] += 1
         if direction == n_directions - 1:
             close_cycle(state.sums, pair // n_directions)
     _update(geometry, region, schedule, state, scratch, average, 2 * n_pairs)
@@ -165,14 +171,14 @@ def close_single(geometry, region, schedule, state, scratch, message):
 @register_jitable(forceinline=True)
 def _update(geometry, region, schedule, state, scratch, average, n_answers):
     """Capped gradient step, projection and intrinsic running average (pair update)."""
-    state.counts[N_PARTICIPANTS] += n_answers
-    n_participants = state.counts[N_PARTICIPANTS]
+    state.clock[N_PARTICIPANTS] += n_answers
+    n_participants = state.clock[N_PARTICIPANTS]
     step = scratch.coords[4]
     size = gain(schedule, n_answers, n_participants)
     capped = _capped_step(schedule, dispatch.dim(geometry), average, size, step)
     dispatch.retract_coords(geometry, step, state.iterate, scratch.vectors[0], scratch.point)
     # A region that holds the queries keeps room for those of the next round, the widest first.
-    room = query_radius(schedule, state.counts[N_PAIRS]) if region.holds_queries else 0.0
+    room = query_radius(schedule, state.clock[N_PAIRS]) if region.holds_queries else 0.0
     projected = project(
         region,
         geometry,
@@ -183,11 +189,11 @@ def _update(geometry, region, schedule, state, scratch, average, n_answers):
         state.iterate,
     )
     if capped:
-        state.counts[N_CAPPED] += 1
+        state.safeguards[N_CAPPED] += 1
     if projected:
-        state.counts[N_PROJECTED] += 1
+        state.safeguards[N_PROJECTED] += 1
     if capped or projected:
-        state.counts[LAST_SAFEGUARD] = n_participants
+        state.safeguards[LAST_SAFEGUARD] = n_participants
     # Each participant weighs the same: for pairs this is the 1/k of the paper.
     weight = n_answers / n_participants
     dispatch.interpolate(

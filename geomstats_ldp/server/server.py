@@ -84,12 +84,12 @@ class Server(BaseServer):
     @property
     def n_participants(self):
         """Participants whose message has entered the state."""
-        return int(self.state.counts[N_PARTICIPANTS])
+        return int(self.state.clock[N_PARTICIPANTS])
 
     @property
     def n_pairs(self):
         """Pairs that have entered the state."""
-        return int(self.state.counts[N_PAIRS])
+        return int(self.state.clock[N_PAIRS])
 
     @property
     @alone

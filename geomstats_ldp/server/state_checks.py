@@ -35,9 +35,9 @@ def check_state(protocol, state):
     state : State
         With finite arrays of the right shapes and types.
     """
-    _check_counts(protocol, state.counts)
+    _check_counts(protocol, state)
     _check_points(protocol, state)
-    n_pairs, n_directions = int(state.counts[N_PAIRS]), len(protocol.directions)
+    n_pairs, n_directions = int(state.clock[N_PAIRS]), len(protocol.directions)
     _require(
         np.array_equal(state.sums.n_pairs, _slot_sizes(state.sums, n_pairs, n_directions)),
         "sums_n_pairs must add up to the number of pairs, cycle by cycle",
@@ -52,8 +52,8 @@ def _require(condition, text):
         raise MessageError(text)
 
 
-def _check_counts(protocol, counts):
-    n_participants, n_pairs = int(counts[N_PARTICIPANTS]), int(counts[N_PAIRS])
+def _check_counts(protocol, state):
+    n_participants, n_pairs = int(state.clock[N_PARTICIPANTS]), int(state.clock[N_PAIRS])
     planned, round_pairs = protocol.n_participants, protocol.pairs_per_round
     single = n_participants - 2 * n_pairs
     _require(
@@ -71,7 +71,7 @@ def _check_counts(protocol, counts):
             f"counts must fill whole rounds of {round_pairs} pairs; got {n_pairs} pairs",
         )
     capped, projected, last = (
-        int(counts[place]) for place in (N_CAPPED, N_PROJECTED, LAST_SAFEGUARD)
+        int(state.safeguards[place]) for place in (N_CAPPED, N_PROJECTED, LAST_SAFEGUARD)
     )
     n_updates = -(-n_pairs // round_pairs) + single
     if planned is None:

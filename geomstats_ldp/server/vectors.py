@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-import warnings
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from geomstats_ldp.exceptions import (
     InvalidMessageError,
     MessageError,
     RawDataWarning,
+    warn,
 )
 from geomstats_ldp.mechanisms.plausibility import can_be_released, log_chance_of_spread
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY, Message
@@ -224,17 +223,8 @@ def check_rows(mechanism, vectors, tangent, coords, strict):
 
 
 def _warn(fault):
-    warnings.warn(
+    warn(
         f"these look like data; use fit. Rows of an array are taken for messages that devices "
         f"have randomised, and nothing protects them here: {fault}",
         RawDataWarning,
-        stacklevel=_stack_level(),
     )
-
-
-def _stack_level():
-    """Level of the first caller, counted from `_warn`, that is not of this package."""
-    frame, level = sys._getframe(1), 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("geomstats_ldp."):
-        frame, level = frame.f_back, level + 1
-    return level

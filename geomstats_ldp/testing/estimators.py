@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from geomstats_ldp.exceptions import LDPWarning, MessageError
 from geomstats_ldp.protocol import Message, Protocol
@@ -40,7 +41,8 @@ class EstimatorCase(Case):
     estimator : BasePrivateEstimator
         Fitted or not. It is cloned, never changed; its `random_state` is set to 0 in the clones.
     X : array-like, shape [n, *data_shape]
-        Raw data, a few hundred rows.
+        Raw data, a few hundred rows; of an estimator whose `fit` takes targets, with the target in
+        the last column.
     off_manifold : array-like, shape [*data_shape], optional
         A finite row that the estimator must refuse.
     """
@@ -51,7 +53,7 @@ class EstimatorCase(Case):
 
     def __str__(self):
         # Named by the protocol, which needs no run: pytest asks when it collects.
-        protocol = self._make()._make_protocol(self.rows.shape[1], len(self.rows))
+        protocol = self._make()._make_protocol(self.n_features, len(self.rows))
         plan = " in rounds" if self.asks_in_rounds else ""
         name, loss = type(self.estimator).__name__, protocol.loss_spec["name"]
         return f"{name} {loss} on {protocol.space_spec['name']} {self.rows.shape[1:]}{plan}"
@@ -65,13 +67,32 @@ class EstimatorCase(Case):
     @property
     def asks_in_rounds(self) -> bool:
         """Whether the estimator collects in rounds, and not in pairs."""
-        protocol = self._make()._make_protocol(self.rows.shape[1], len(self.rows))
+        protocol = self._make()._make_protocol(self.n_features, len(self.rows))
         return protocol.rounds is not None
 
     @cached_property
     def rows(self) -> np.ndarray:
         """The data as an array."""
         return np.array(self.X, dtype=float)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the data, without the target."""
+        return self.rows.shape[1] - self._takes_targets
+
+    @property
+    def _takes_targets(self):
+        return get_tags(self.estimator).target_tags.required
+
+    def _split(self, rows):
+        """Arguments of `fit` and `score` for rows."""
+        if not self._takes_targets:
+            return (rows,)
+        return (rows[:, :-1], rows[:, -1]) if rows.ndim > 1 else (rows, rows)
+
+    def _fit(self, estimator, rows):
+        """Fit an estimator to rows."""
+        return estimator.fit(*self._split(rows))
 
     def _make(self, **parameters):
         """A fresh clone with a seed."""
@@ -81,12 +102,12 @@ class EstimatorCase(Case):
     def fitted(self) -> Any:
         """A clone that `fit` has run."""
         with quiet():
-            return self._make(tuning__keep_transcript=True).fit(self.rows)
+            return self._fit(self._make(tuning__keep_transcript=True), self.rows)
 
     def _started(self, **parameters):
         """A clone that collects messages, for as many participants as there are rows."""
         planned = self._make(n_participants=len(self.rows), **parameters)
-        return planned.start(self.rows.shape[1])
+        return planned.start(self.n_features)
 
     def _run(self, estimator, client, stop):
         """Let participants answer open queries until `stop` have."""
@@ -114,9 +135,8 @@ def state_of(estimator):
     if estimator.protocol_.rounds is not None:
         return [np.array(part) for part in state]
     pending = [message for _, message in sorted(estimator.server_.pending.items())]
-    return [
-        np.array(a) for a in (state.iterate, state.average, state.counts, *state.sums, *pending)
-    ]
+    parts = state.iterate, state.average, state.clock, *state.sums, state.safeguards, *pending
+    return [np.array(part) for part in parts]
 
 
 def require_same_state(one, other, what, tolerance=0.0):
@@ -134,7 +154,7 @@ def check_parameters(case):
     before = made.get_params(deep=False)
     require_equal(sorted(before), sorted(parameters), "names of the parameters of a clone")
     with quiet():
-        made.fit(case.rows)
+        case._fit(made, case.rows)
     for name, value in made.get_params(deep=False).items():
         kept = value is before[name]
         require(kept, f"parameter {name} after fit: expected {before[name]!r}; got {value!r}")
@@ -146,8 +166,8 @@ def check_fit_is_reproducible(case):
     """The same seed gives the same state; other seeds other messages; data stay as they are."""
     before, again = case.rows.copy(), case._make()
     with quiet():
-        again.fit(case.rows)
-        other = case._make().set_params(random_state=1).fit(case.rows)
+        case._fit(again, case.rows)
+        other = case._fit(case._make().set_params(random_state=1), case.rows)
     require_same_arrays(case.rows, before, "data after fit")
     require_same_state(again, case.fitted, "state of a second fit with the same seed")
     if np.isfinite(case.estimator.epsilon):
@@ -239,8 +259,9 @@ def check_predictions(case):
     """Predictions and score are finite numbers of the rows; the estimate has a functional."""
     fitted = case.fitted
     require(np.isfinite(fitted.estimate_).all(), f"estimate_: expected numbers; got {fitted}")
-    require_equal(len(fitted.predict(case.rows)), len(case.rows), "number of predictions")
-    require(np.isfinite(fitted.score(case.rows)), "score: expected a finite number")
+    arguments = case._split(case.rows)
+    require_equal(len(fitted.predict(arguments[0])), len(case.rows), "number of predictions")
+    require(np.isfinite(fitted.score(*arguments)), "score: expected a finite number")
     with quiet():
         functional = fitted.functional(lambda point: np.ravel(point)[0])
     require_close(
@@ -263,7 +284,7 @@ def check_bad_data(case):
         for estimator in (case._make(), used):
             with quiet():
                 require_refused(
-                    lambda estimator=estimator, rows=rows: estimator.fit(rows),
+                    lambda estimator=estimator, rows=rows: case._fit(estimator, rows),
                     (ValueError,),
                     f"fit with {name} data",
                 )

@@ -59,6 +59,19 @@ def _wait(condition, seconds=60.0):
         time.sleep(0.05)
 
 
+def _is_up(url):
+    """Whether a service of another process answers."""
+    try:
+        return httpx.get(f"{url}/v1/status", timeout=60.0).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture
+def is_up():
+    return _is_up
+
+
 @pytest.fixture
 def wait_until():
     return _wait

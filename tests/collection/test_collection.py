@@ -62,6 +62,7 @@ def test_people_who_drop_out_come_late_and_send_garbage(run_service, database_ur
         np.testing.assert_allclose(published["estimate"], ours["estimate"], rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_two_workers_come_to_the_same(run_service, make_collection, postgres_url):
     collection = make_collection(url=postgres_url, n_participants=150, n_rounds=3)
     one, two = (run_service(collection=collection) for _ in range(2))

@@ -9,7 +9,6 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -37,7 +36,8 @@ def collect(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_the_five_commands_of_the_readme(collect, free_port, wait_until, tmp_path):
+@pytest.mark.slow
+def test_the_five_commands_of_the_readme(collect, free_port, wait_until, is_up, tmp_path):
     commands = re.findall(
         r"^geomstats-ldp collect ([^#>&\n]*)",
         (ROOT / "README.md").read_text(encoding="utf-8"),
@@ -54,7 +54,7 @@ def test_the_five_commands_of_the_readme(collect, free_port, wait_until, tmp_pat
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     service = subprocess.Popen([*serve, "--client-rate", "1e6"], env=environment)
     try:
-        wait_until(lambda: _answers(f"http://127.0.0.1:{port}/v1/status"))
+        wait_until(lambda: is_up(f"http://127.0.0.1:{port}"))
         (tmp_path / "datum.csv").write_text("0.3,1.4,0.5\n")
         for text in ("your answer is stored\n", "your answer from before is stored\n"):
             assert collect("answer", links[0], "--datum", "datum.csv") == text
@@ -75,13 +75,6 @@ def test_the_five_commands_of_the_readme(collect, free_port, wait_until, tmp_pat
     again = PrivatePCA().partial_fit(transcript)
     assert transcript.protocol == protocol
     np.testing.assert_allclose(again.estimate_, record["estimate"], rtol=0, atol=1e-14)
-
-
-def _answers(url):
-    try:
-        return httpx.get(url, timeout=60.0).status_code == 200
-    except httpx.TransportError:
-        return False
 
 
 def test_a_collection_is_never_replaced(collect):

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 
-import httpx
 import numpy as np
 import pytest
 from sqlalchemy import text
@@ -25,13 +24,6 @@ def serve(url, port, *options):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
-def is_up(url):
-    try:
-        return httpx.get(f"{url}/v1/status", timeout=60.0).status_code == 200
-    except httpx.TransportError:
-        return False
-
-
 def kill(process):
     """End a process and its workers at once."""
     os.killpg(process.pid, signal.SIGKILL)
@@ -39,7 +31,7 @@ def kill(process):
 
 
 @pytest.mark.slow
-def test_a_service_that_is_killed_under_load_goes_on(make_collection, free_port, wait_until):
+def test_a_service_that_is_killed_under_load_goes_on(make_collection, free_port, wait_until, is_up):
     collection = make_collection(n_participants=1500, n_rounds=4, lease_seconds=2)
     with tables.writing(collection.engine) as connection:
         tokens = store.add_invitations(connection, 4000)
@@ -112,6 +104,7 @@ sys.exit(main(["collect", "answer", *sys.argv[1:]]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "moment", ["before the file", "before sending", "before the acknowledgement"]
 )

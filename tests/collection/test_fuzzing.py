@@ -48,6 +48,7 @@ def fuzzed(run_service):
     return service
 
 
+@pytest.mark.slow
 def test_no_request_makes_the_service_fail(fuzzed):
     paths = [path for path in fuzzed.http.get("/v1/openapi.json").json()["paths"]]
     fingerprint = fuzzed.collection.protocol.fingerprint

@@ -49,6 +49,12 @@ def test_columns_are_what_their_names_say(measures):
     np.testing.assert_allclose(measures.data.mean(axis=0), NHANES_2015_2016.mean, rtol=0.02)
 
 
+def test_women_are_shorter_on_average(measures):
+    heights = measures.data[:, 0]
+    assert measures.is_female.dtype == bool and 0.5 < measures.is_female.mean() < 0.53
+    assert heights[~measures.is_female].mean() - heights[measures.is_female].mean() > 12
+
+
 def test_each_call_gives_its_own_arrays(measures):
     other = load_nhanes_body_measures()
     other.data[:] = 0.0

@@ -168,7 +168,8 @@ def test_a_space_without_bounds_of_its_curvature_says_who_takes_them():
 @pytest.mark.parametrize("dim", [1, 2, 4])
 def test_a_region_takes_as_many_as_is_said(dim, n_rounds):
     data = np.random.default_rng(1).normal(size=(300, dim))
-    model = PrivateFrechetMean(epsilon=8.0, n_rounds=n_rounds, random_state=0)
+    tuning = Tuning(engine="geomstats")
+    model = PrivateFrechetMean(epsilon=8.0, n_rounds=n_rounds, random_state=0, tuning=tuning)
     with pytest.warns(FewParticipantsWarning, match="which takes") as caught:
         model.fit(data[:2])
     told = int(re.search(r"takes (\d+)", str(caught[0].message))[1])

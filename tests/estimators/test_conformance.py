@@ -10,6 +10,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from geomstats_ldp import (
     PrivateFrechetMean,
+    PrivateHuberRegression,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
@@ -22,14 +25,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWar
 INTERPRETED = Tuning(engine="geomstats")
 ESTIMATORS = [
     PrivatePCA(tuning=INTERPRETED),
-    PrivatePCA(epsilon=float("inf"), tuning=INTERPRETED),
-    PrivateFrechetMean(tuning=INTERPRETED),
     PrivateFrechetMean(loss="pseudo_huber", scale=0.5, tuning=INTERPRETED),
     PrivateVMFLocation(tuning=INTERPRETED),
     PrivateSPDCovariance(tuning=INTERPRETED),
     PrivatePCA(n_rounds=3, tuning=INTERPRETED),
     PrivateFrechetMean(n_rounds=3, tuning=INTERPRETED),
-    PrivateVMFLocation(n_rounds=3, tuning=INTERPRETED),
+    PrivateLinearRegression(tuning=INTERPRETED),
 ]
 
 
@@ -41,6 +42,11 @@ def test_scikit_learn_check(estimator, check):
 @pytest.mark.slow  # compiles for rows of four lengths; matrices take the interpreter long
 @parametrize_with_checks(
     [
+        PrivatePCA(epsilon=float("inf"), tuning=INTERPRETED),
+        PrivateFrechetMean(tuning=INTERPRETED),
+        PrivateVMFLocation(n_rounds=3, tuning=INTERPRETED),
+        PrivateHuberRegression(n_rounds=None, tuning=INTERPRETED),
+        PrivateLogisticRegression(tuning=INTERPRETED),
         PrivateVMFLocation(),
         PrivateFrechetMean(n_rounds=3),
         PrivateSPDCovariance(n_rounds=3, tuning=INTERPRETED),

@@ -53,6 +53,7 @@ def test_euclidean_mean_without_privacy():
     np.testing.assert_allclose(mean.score_covariance_, np.cov(X.T), atol=0.003)
 
 
+@pytest.mark.slow
 def test_hyperbolic_mean_without_privacy():
     disc, X = Hyperbolic(dim=2, coords_type="ball"), disc_data(8000)
     mean = PrivateFrechetMean(disc, epsilon=np.inf, random_state=0).fit(X)
@@ -63,6 +64,7 @@ def test_hyperbolic_mean_without_privacy():
     assert_near(mean, target)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coords_type", ["ball", "half-space"])
 def test_coordinates_do_not_matter(coords_type):
     space, hyperboloid = Hyperbolic(dim=2, coords_type=coords_type), Hyperbolic(dim=2)
@@ -98,6 +100,7 @@ def test_rows_of_messages_replay_in_poincare_coordinates():
         rows.partial_fit(disc_data(2))
 
 
+@pytest.mark.slow
 def test_pseudo_huber_centre_resists_outliers():
     X = np.random.default_rng(3).normal(0.0, 0.1, size=(20_000, 2))
     X[::10] = [0.9, 0.0]  # a tenth of the participants, all on one side

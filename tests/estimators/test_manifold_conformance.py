@@ -11,7 +11,15 @@ from geomstats.geometry.spd_matrices import (
 )
 from sklearn.base import clone
 
-from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, Tuning
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivateHuberRegression,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivatePCA,
+    PrivateVMFLocation,
+    Tuning,
+)
 from geomstats_ldp.testing import EstimatorCase, parametrize_with_checks
 
 RNG = np.random.default_rng(0)
@@ -31,6 +39,10 @@ def spd_data():
     return np.einsum("nij,nj,nkj->nik", axes, np.exp(values), axes)
 
 
+#: Two features and a target, which is a class in the second array.
+ROWS = np.column_stack([VECTORS[:, :2], VECTORS @ [1.0, -0.5, 1.0]])
+LABELS = np.column_stack([VECTORS[:, :2], VECTORS[:, 0] + VECTORS[:, 2] > 0.6])
+START = {"epsilon": 4.0, "initial_point": [0.1, 0.2, 0.0]}
 NOT_SPD = np.diag([1.0, -1.0])
 POINCARE = Hyperbolic(dim=2, coords_type="ball")
 CASES = [
@@ -47,6 +59,9 @@ CASES = [
         DISC,
         off_manifold=[1.0, 0.3],
     ),
+    EstimatorCase(PrivateLinearRegression(n_rounds=None, **START), ROWS),
+    EstimatorCase(PrivateLogisticRegression(n_rounds=None, **START), LABELS),
+    EstimatorCase(PrivateHuberRegression(0.5, n_rounds=None, **START), ROWS),
     EstimatorCase(PrivateFrechetMean(spd(SPDLogEuclideanMetric), epsilon=4.0), spd_data(), NOT_SPD),
     EstimatorCase(
         PrivateFrechetMean(spd(SPDAffineMetric), epsilon=4.0, tuning=Tuning(engine="geomstats")),

@@ -53,7 +53,7 @@ def make_pca(**parameters):
 
 def states(pca):
     state = pca.server_.state
-    return [state.iterate, state.average, state.counts, *state.sums]
+    return [state.iterate, state.average, state.clock, *state.sums]
 
 
 def snapshot(pca):
@@ -81,6 +81,7 @@ def run_rounds(pca, X, start=0, stop=None):
     return client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "delta", "engine"),
     [("privunit", 0.0, "compiled"), *((*mechanism, "geomstats") for mechanism in MECHANISMS)],
@@ -135,6 +136,7 @@ os._exit(9)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing(tmp_path):
     path = str(tmp_path / "state.npz")
     code = CRASHING.format(here=os.path.dirname(__file__), path=path)
@@ -369,6 +371,7 @@ def test_score_is_minus_the_mean_loss():
     np.testing.assert_allclose(pca.predict(X), X @ pca.components_[0])
 
 
+@pytest.mark.slow
 def test_a_search_over_bounds_finds_one_that_fits_the_data():
     """Rows clipped to the bound of each candidate made the largest win, whatever its noise."""
     X = np.random.default_rng(2).normal(size=(3000, 3)) * [1.0, 0.4, 0.4]

@@ -32,6 +32,7 @@ def make(name, **parameters):
     return PrivateFrechetMean(space, **{**options, "epsilon": 8.0, **parameters})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(REFERENCES))
 def test_a_mean_without_privacy(name):
     rows, center = make_rows(name, 400, seed=0)

@@ -55,6 +55,7 @@ def test_without_privacy_it_is_the_second_moment_of_the_clipped_rows(fitted):
     assert np.linalg.norm(fitted.estimate_ - target) < 0.05
 
 
+@pytest.mark.slow
 def test_the_regression_finds_the_hessian_that_is_the_prior():
     """I / 2 in the frame at the target, less what wandering iterates and the radius change."""
     rows = make_rows(20_000)

@@ -84,6 +84,7 @@ def test_the_unit_does_not_matter_under_any_noise(unit, epsilon):
     assert_same(mean, other, unit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 @pytest.mark.parametrize("holds_queries", [False, True])
 def test_the_unit_of_a_region_does_not_matter(unit, holds_queries):

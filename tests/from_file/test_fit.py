@@ -8,6 +8,9 @@ import pytest
 
 from geomstats_ldp import (
     PrivateFrechetMean,
+    PrivateHuberRegression,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
@@ -63,6 +66,45 @@ def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
         assert file.read(4) == b"\x89PNG"
 
 
+REGRESSIONS = {
+    "linear": (PrivateLinearRegression(2.0, target_bound=2.5), ["--target-bound", "2.5"]),
+    "huber": (PrivateHuberRegression(0.5, 2.0), ["--scale", "0.5"]),
+    "logistic": (PrivateLogisticRegression(2.0), []),
+}
+
+
+@pytest.mark.parametrize("kind", REGRESSIONS)
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_regressions_are_those_of_the_estimators(kind, people, capsys):
+    rows, (regression, options) = (ROWS - CENTRE) / SCALE, REGRESSIONS[kind]
+    subtract, divide_by = "170,80,100", "10,20,15"
+    if kind == "logistic":
+        rows[:, 2] = rows[:, 0] + rows[:, 1] > 0.3
+        table = np.column_stack([ROWS[:, :2], rows[:, 2]])
+        np.savetxt("people.csv", table, "%.17g", ",", header="height,weight,waist", comments="")
+        subtract, divide_by = "170,80", "10,20"
+    regression.set_params(epsilon=8.0, random_state=3).fit(rows[:, :2], rows[:, 2])
+    units = ["--subtract", subtract, "--divide-by", divide_by, "--feature-bound", "2"]
+    asked = ["--kind", kind, "--target", "waist", *options, *units]
+    files = ["--json", "answer.json", "--picture", "answer.png"]
+    columns = "height,weight"
+    assert fit("regression", *asked, *files, "--seed", "3", columns=columns) == 0
+    with open("answer.json") as file:
+        record = json.load(file)
+    np.testing.assert_array_equal(record["estimate"], regression.estimate_)
+    assert (record["kind"], record["target"]) == (kind, "waist")
+    table = regression.summary()
+    for name, value, error in zip(
+        ("intercept", "height", "weight"), table.estimate, table.standard_error
+    ):
+        component = record["components"][name]
+        assert (component["estimate"], component["standard_error"]) == (value, error)
+    printed = capsys.readouterr().out
+    assert printed.replace("height", "    x0").replace("weight", "    x1").split() == (
+        f"{table}\nwrote answer.json\nwrote answer.png".split()
+    )
+
+
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_means_come_in_the_units_of_the_file(people):
     fit("mean", "--norm-bound", "3", *UNITS, "--seed", "0", "--rounds", "2", "--json", "mean.json")
@@ -92,10 +134,25 @@ def test_covariances_are_named_by_their_columns(people, capsys):
         ("pca", ["--norm-bound", "1", "--initial-point", "1,2"], "X must have shape"),
         ("pca", ["--norm-bound", "1", "--mechanism", "laplace"], "mechanism must be one of"),
         ("direction", ["--level", "1"], "level must be in"),
+        ("regression", ["--scale", "1", "--target", "waist"], "--target must be one column"),
+        ("regression", ["--target", "age"], "--scale must be given for --kind huber"),
+        ("regression", ["--scale", "1", "--target", "age"], "no such column"),
+        (
+            "regression",
+            ["--scale", "1", "--target", "age", "--target-bound", "1"],
+            "--target-bound must not be given for --kind huber",
+        ),
+        (
+            "regression",
+            ["--scale", "1", "--target", "age", "--subtract", "1,2,3"],
+            "--subtract must have 4 finite numbers, one for each of height, weight, waist, age",
+        ),
         ("direction", ["--csv", "nobody.csv"], "nobody.csv"),
     ],
 )
 def test_errors_are_one_line(model, options, error, people, capsys):
+    if model == "regression":
+        options = ["--kind", "huber", "--feature-bound", "2", *options]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)
         assert fit(model, *options) == 2

@@ -19,7 +19,7 @@ def test_the_page_prints_what_the_commands_print(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     measures = load_nhanes_body_measures().data
     np.savetxt("people.csv", measures, "%.1f", ",", header="height,weight,waist", comments="")
-    assert len(COMMANDS) == 2
+    assert len(COMMANDS) == 3
     for command, printed in COMMANDS:
         program, *arguments = shlex.split(command)
         assert program == "geomstats-ldp" and main(arguments) == 0

@@ -59,8 +59,9 @@ def test_compiled_recursion_equals_the_geomstats_engine(name):
         released.append(coords)
     compiled, interpreted = states
     np.testing.assert_allclose(*released, rtol=0, atol=1e-9 * np.abs(released[1]).max())
-    np.testing.assert_array_equal(compiled.counts, interpreted.counts)
-    assert compiled.counts[N_CAPPED] > 0 and compiled.counts[N_PROJECTED] > 0
+    np.testing.assert_array_equal(compiled.clock, interpreted.clock)
+    np.testing.assert_array_equal(compiled.safeguards, interpreted.safeguards)
+    assert compiled.safeguards[N_CAPPED] > 0 and compiled.safeguards[N_PROJECTED] > 0
     np.testing.assert_allclose(compiled.iterate, interpreted.iterate, rtol=0, atol=1e-9)
     np.testing.assert_allclose(compiled.average, interpreted.average, rtol=0, atol=1e-9)
     for ours, theirs in zip(compiled.sums, interpreted.sums):

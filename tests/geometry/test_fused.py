@@ -18,7 +18,7 @@ def spd(metric, n):
 
 
 CASES = [
-    pytest.param(Hypersphere(2), "exponential", id="S2"),
+    pytest.param(Hypersphere(2), "exponential", id="S2", marks=SLOW),
     pytest.param(Hypersphere(2), "projection", id="S2-projection", marks=SLOW),
     pytest.param(Hypersphere(5), "exponential", id="S5", marks=SLOW),
     pytest.param(Hyperboloid(2), "exponential", id="H2", marks=SLOW),

@@ -335,6 +335,7 @@ def fitted(space, rows, initial_point):
         return mean.fit(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ratio", [1e-6, 1e-20, 1e-40])
 def test_an_affine_fit_in_mixed_units_is_that_in_equal_ones(ratio):
     space = space_from_spec({"name": "SPDAffineInvariant", "n": 3})

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
-from geomstats_ldp.inference import AnyLook, OneLook
+from geomstats_ldp.inference import AnyLook, BiasedLook, OneLook
 
 LEVELS = (0.5, 0.9, 0.95, 0.999)
 
@@ -88,3 +88,40 @@ def test_numbers_of_participants_are_checked(number):
     for numbers in [(100, number), (number, 100)]:
         with pytest.raises((ProtocolError, ArgumentTypeError), match="must be an integer"):
             AnyLook(*numbers)
+
+
+def test_without_a_bias_nothing_changes():
+    for base in (OneLook(), AnyLook(500, 1000)):
+        biased = BiasedLook(base, 0.0)
+        for dim in (1, 4):
+            assert biased.quantile(0.9, dim) == pytest.approx(base.quantile(0.9, dim))
+            assert biased.pvalue(7.0, dim) == pytest.approx(base.pvalue(7.0, dim))
+        assert biased.note.startswith(base.note)
+
+
+def test_one_biased_number_has_the_folded_normal_law():
+    # The critical values of Armstrong and Kolesar: P(|Z + t| > c) = 0.05.
+    for t, critical in ((0.5, 2.18), (1.0, 2.65)):
+        biased = BiasedLook(OneLook(), t**2)
+        c = np.sqrt(biased.quantile(0.95, 1))
+        assert c == pytest.approx(critical, abs=0.005)
+        outside = stats.norm.cdf(-c - t) + stats.norm.sf(c - t)
+        assert outside == pytest.approx(0.05, rel=1e-9)
+        assert biased.pvalue(c**2, 1) == pytest.approx(0.05, rel=1e-6)
+
+
+@pytest.mark.parametrize("base", [OneLook(), AnyLook(500, 1000)], ids=["one", "any"])
+def test_a_bias_costs_no_more_than_its_length(base):
+    for noncentrality in (0.01, 4.0, 0.999e6, 1.001e6, 1e12):
+        biased = BiasedLook(base, noncentrality)
+        for dim in (1, 3):
+            quantile = biased.quantile(0.95, dim)
+            most = np.sqrt(base.quantile(0.95, dim)) + np.sqrt(noncentrality)
+            assert base.quantile(0.95, dim) < quantile <= most**2 * (1 + 1e-12)
+            assert biased.pvalue(quantile, dim) == pytest.approx(0.05, rel=1e-3)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.inf, np.nan, "much"])
+def test_what_is_no_noncentrality_is_refused(wrong):
+    with pytest.raises((ProtocolError, ArgumentTypeError), match="noncentrality must be"):
+        BiasedLook(OneLook(), wrong)

@@ -49,6 +49,7 @@ def test_no_offset_leaves_a_negative_variance():
         assert np.all(np.linalg.eigvalsh(sandwich + added) >= 0.4 * np.array([1.0, 25.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim, n_draws", [(2, 200_000), (6, 60_000), (20, 60_000), (45, 20_000)])
 def test_the_guard_covers_the_quantile_of_its_model(dim, n_draws):
     """|Z + EZ|^2 with a symmetric error E of relative size u = 1/2; see docs/theory/spr.md."""

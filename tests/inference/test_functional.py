@@ -105,6 +105,7 @@ def anisotropy(matrix):
     return math.sqrt(1.5) * np.linalg.norm(values - values.mean()) / np.linalg.norm(values)
 
 
+@pytest.mark.slow
 def test_the_interval_of_an_anisotropy_stays_between_zero_and_one():
     rng = np.random.default_rng(0)
     axes = rng.normal(size=(3000, 3, 3)) * 0.35

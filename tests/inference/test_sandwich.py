@@ -137,6 +137,7 @@ def exact_covariance(hessian, covariance, schedule, n):
 HORIZONS = [1_000, 10_000, 100_000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [0.0, 20.0])
 @pytest.mark.parametrize("preconditioner", [np.eye(2), np.array([[1.2, 0.3], [0.3, 0.8]])])
 def test_horizon_term_is_the_leading_excess_over_the_sandwich(offset, preconditioner):

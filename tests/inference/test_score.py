@@ -162,6 +162,7 @@ def draw_prediction(rng, hessian, variance, growth, target):
     return PredictedScore(value, slope, variance * np.eye(dim), np.zeros(dim), growth * np.eye(dim))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weak", [1.0, 0.15, 0.01])
 def test_coverage_needs_no_curvature(weak):
     rng, n = np.random.default_rng(5), 2000
@@ -317,6 +318,7 @@ def test_weak_curvature_is_told():
         assert pca.confidence_region(kind="score").is_open
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rounds", [None, 6], ids=["pairs", "rounds"])
 def test_score_regions_cover_where_the_eigengap_is_small(n_rounds):
     rng, n, start = np.random.default_rng(2), 200, np.array([1.0, 0.2, 0.2])

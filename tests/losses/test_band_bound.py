@@ -29,6 +29,7 @@ def test_the_score_bound_of_a_band_is_attained(n, expected):
         assert geometry.norm(loss.score(geometry, point, datum), point) <= bound
 
 
+@pytest.mark.slow
 def test_a_covariance_is_sought_in_a_band():
     X = np.random.default_rng(0).normal(size=(400, 2))
     band = spectral_band(2, 0.2, 3.0, holds_queries=True)

@@ -11,9 +11,13 @@ from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import (
     LOSSES,
     FrechetLoss,
+    HuberRegressionLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
     PCALoss,
     PseudoHuberLoss,
     SPDLikelihoodLoss,
+    SubspaceLoss,
     TransformedFrechetLoss,
     VonMisesFisherLoss,
     register_transform,
@@ -26,6 +30,7 @@ SPHERES = {
     "sphere5": ({"name": "Hypersphere", "dim": 5}, [0.5, 0.5, -0.5, 0.0, 0.5, 0.0]),
 }
 TWO, THREE = [[2.0, 0.3], [0.3, 0.7]], [[1.0, 0.2, 0.0], [0.2, 0.8, -0.3], [0.0, -0.3, 2.0]]
+LINE, PLANE = np.diag([0.0, 1.0, 0.0]), np.diag([1.0, 0.0, 0.0, 1.0])
 AFFINE = {
     "affine2": ({"name": "SPDAffineInvariant", "n": 2}, TWO),
     "affine3": ({"name": "SPDAffineInvariant", "n": 3}, THREE),
@@ -71,15 +76,27 @@ def radial_cases(places):
     ]
 
 
-#: Both signs of curvature and none, and more than one dimension.
-FEW = ["sphere2", "euclidean", "hyperboloid2", "affine2", "log2"]
+#: Both signs of curvature and none, and every loss; matrices and other dimensions are slow.
+FEW = ["sphere2", "euclidean", "hyperboloid2"]
+SPECIAL = {
+    key: [case(VonMisesFisherLoss(kappa=2.5), *place), case(PCALoss(norm_bound=1.5), *place)]
+    for key, place in SPHERES.items()
+} | {key: [case(SPDLikelihoodLoss(norm_bound=2.5), *place)] for key, place in AFFINE.items()}
+FLAT = SPACES["euclidean"]
 CASES = [
-    *(case(VonMisesFisherLoss(kappa=2.5), *place) for place in SPHERES.values()),
-    *(case(PCALoss(norm_bound=1.5), *place) for place in SPHERES.values()),
-    *(case(SPDLikelihoodLoss(norm_bound=2.5), *place) for place in AFFINE.values()),
+    *SPECIAL["sphere2"],
+    *SPECIAL["affine2"],
+    case(SubspaceLoss(norm_bound=1.5), {"name": "Grassmannian", "n": 3, "p": 1}, LINE),
     *radial_cases([SPACES[key] for key in FEW]),
+    case(LinearRegressionLoss(feature_bound=1.5, intercept=0.7, target_bound=2.0), *FLAT),
+    case(LogisticRegressionLoss(feature_bound=1.5, intercept=0.0), *FLAT),
+    case(HuberRegressionLoss(feature_bound=1.5, intercept=0.7, scale=0.5), *FLAT),
 ]
-MORE = radial_cases([place for key, place in SPACES.items() if key not in FEW])
+MORE = [
+    *(one for key in ("sphere1", "sphere5", "affine3") for one in SPECIAL[key]),
+    *radial_cases([place for key, place in SPACES.items() if key not in FEW]),
+    case(SubspaceLoss(norm_bound=1.5), {"name": "Grassmannian", "n": 4, "p": 2}, PLANE),
+]
 
 
 @parametrize_with_checks(CASES)

@@ -10,6 +10,9 @@ from geomstats_ldp.exceptions import DatumError
 from geomstats_ldp.losses import (
     LOSSES,
     FrechetLoss,
+    HuberRegressionLoss,
+    LinearRegressionLoss,
+    LogisticRegressionLoss,
     PCALoss,
     PseudoHuberLoss,
     SPDLikelihoodLoss,
@@ -24,6 +27,7 @@ from geomstats_ldp.protocol import GainRule, Message, Protocol, RadiusRule, make
 from geomstats_ldp.server import Server
 
 RADIUS = RadiusRule(0.2, 0.2, 0.27)
+ROW = {"feature_bound": 1.5, "intercept": 0.8}
 CASES = {
     "von_mises_fisher": ("sphere2", lambda c: VonMisesFisherLoss(kappa=2.0)),
     "pca": ("sphere2", lambda c: PCALoss(norm_bound=1.5)),
@@ -42,6 +46,9 @@ CASES = {
         "hyperboloid2",
         lambda c: TransformedFrechetLoss(center=c, data_radius=0.4, transform="log"),
     ),
+    "linear_regression": ("euclidean", lambda c: LinearRegressionLoss(**ROW, target_bound=2.0)),
+    "logistic_regression": ("euclidean", lambda c: LogisticRegressionLoss(**ROW)),
+    "huber_regression": ("euclidean", lambda c: HuberRegressionLoss(**ROW, scale=0.5)),
     "spd_likelihood": ("affine2", lambda c: SPDLikelihoodLoss(norm_bound=1.5)),
 }
 

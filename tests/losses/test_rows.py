@@ -21,7 +21,14 @@ SPACES = {
 }
 
 
-@pytest.fixture(params=SPACES)
+@pytest.fixture(
+    params=[
+        name
+        if name not in ("affine", "log")
+        else pytest.param(name, marks=pytest.mark.slow)  # compiles
+        for name in SPACES
+    ]
+)
 def made(request):
     """Geometry, loss, and points at distances 0 to 1.5 times the radius, with some rounding."""
     space, center = SPACES[request.param]

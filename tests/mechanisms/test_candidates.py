@@ -237,6 +237,7 @@ def accepted_points(mechanism, vector, n):
     return np.concatenate(found)[:n]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
 @pytest.mark.parametrize("dim", [1, 2, 6])
 @pytest.mark.parametrize("name", PURE)

@@ -169,6 +169,7 @@ def test_l2_ball_density_integrates_to_one(epsilon, radius):
         assert abs(density.mean() - 1) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("name", PURE)
 def test_samples_follow_the_density_by_reweighting(name, dim):

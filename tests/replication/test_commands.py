@@ -35,7 +35,10 @@ def refuse_constant(name):
     raise ValueError(f"{name} is not valid JSON")
 
 
-@pytest.mark.parametrize("mechanism", ["privunit", "gaussian", "l2_ball"])
+@pytest.mark.parametrize(
+    "mechanism",
+    ["privunit", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gaussian", "l2_ball"))],
+)
 def test_nhanes_writes_valid_json_and_a_picture(tmp_path, capsys, mechanism):
     status = main(
         [
@@ -138,6 +141,7 @@ SMALL = ["study", "--designs", "F", "--method", "spr", "--n", "400", "200", "--r
 SMALL += ["--jobs", "1", "--seed", "4"]
 
 
+@pytest.mark.slow
 def test_study_writes_tables_figures_and_how_they_were_made(tmp_path, capsys):
     options = ["--epsilon", "8", "2", "--output", str(tmp_path / "new" / "study")]
     assert main([*SMALL, *options]) == 0

@@ -130,7 +130,11 @@ def noiseless(protocol, score, n=50, wiggle=1e-6):
 
 
 @pytest.mark.parametrize(
-    ("dim", "compiled"), [(1, False), (2, False), (3, False), (30, False), (2, True), (30, True)]
+    ("dim", "compiled"),
+    [
+        *((1, False), (2, False), (3, False), (2, True)),
+        *(pytest.param(30, compiled, marks=pytest.mark.slow) for compiled in (False, True)),
+    ],
 )
 def test_a_linear_score_gives_back_its_root_and_its_hessian(dim, compiled):
     protocol = flat_protocol(dim)
@@ -155,6 +159,7 @@ def test_the_covariance_is_that_within_query_points():
     np.testing.assert_allclose(fit.score_covariance, 0.49 * np.eye(2), atol=5 * 0.0065 * 0.49)
 
 
+@pytest.mark.slow
 def test_the_estimate_spreads_as_the_information_says():
     """With the Hessian known to be the identity, the estimate has covariance information^-1."""
     protocol = flat_protocol(2, n_rounds=2, prior_hessian=((1.0, 0.0), (0.0, 1.0)), prior_sd=1e-4)

@@ -36,6 +36,7 @@ def covariance(**parameters):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rounds", [None, 1, 5])
 def test_without_noise_it_is_the_second_moment_and_its_standard_errors(n_rounds):
     rows = make_rows()
@@ -50,6 +51,7 @@ def test_without_noise_it_is_the_second_moment_and_its_standard_errors(n_rounds)
     np.testing.assert_array_equal(model.hessian_, np.eye(3) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", [None, SPD_LOG], ids=["vectors", "log-Euclidean"])
 def test_without_noise_a_flat_mean_is_the_mean(space):
     rng = np.random.default_rng(0)

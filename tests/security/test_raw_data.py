@@ -58,7 +58,14 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+#: Two kinds of noise more are compiled for.
+NAMES = [
+    *list(MODELS)[:-2],
+    *(pytest.param(name, marks=pytest.mark.slow) for name in list(MODELS)[-2:]),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_that_are_added_to_a_fit_are_no_messages(name):
     model, X = MODELS[name]
     model.fit(X[:1000])
@@ -68,7 +75,7 @@ def test_rows_that_are_added_to_a_fit_are_no_messages(name):
     assert [one.filename for one in found] == [__file__]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", NAMES)
 def test_messages_of_an_array_pass(name, no_warning):
     model, X = MODELS[name]
     model.set_params(tuning=Tuning(keep_transcript=True)).fit(X[:1001])

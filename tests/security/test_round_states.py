@@ -132,6 +132,7 @@ def packed(arrays):
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["state", "transcript"])
 def test_damaged_files_raise_errors_of_the_package_only(server, round_file, tmp_path, kind):

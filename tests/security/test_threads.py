@@ -30,7 +30,7 @@ def in_threads(work):
         return list(pool.map(start, range(N_THREADS)))
 
 
-@pytest.fixture(params=["server", "estimator"])
+@pytest.fixture(params=["server", pytest.param("estimator", marks=pytest.mark.slow)])
 def collection(request, pca_protocol):
     """How to ask, how to answer, and the server."""
     if request.param == "server":

@@ -144,11 +144,11 @@ def test_recursion_is_that_of_the_paper(pca_protocol, dim, options, n, engine):
     np.testing.assert_allclose(state.iterate, expected.iterates[-1], **close)
     np.testing.assert_allclose(state.average, expected.average, **close)
     halves, offsets = expected.halves, expected.offsets
-    assert state.counts[N_PAIRS] == len(halves)
+    assert state.clock[N_PAIRS] == len(halves)
     assert server.n_participants == n
-    assert state.counts[N_CAPPED] == expected.n_capped
-    assert state.counts[N_PROJECTED] == expected.n_projected
-    assert state.counts[LAST_SAFEGUARD] == expected.last_safeguard
+    assert state.safeguards[N_CAPPED] == expected.n_capped
+    assert state.safeguards[N_PROJECTED] == expected.n_projected
+    assert state.safeguards[LAST_SAFEGUARD] == expected.last_safeguard
     if n > 100:
         assert 0 < expected.n_capped < len(expected.iterates)
         assert 0 < expected.n_projected < len(expected.iterates)

@@ -31,7 +31,7 @@ def answer(server, query, seed=0):
 
 def snapshot(server):
     """Everything a later call can depend on, as bytes."""
-    parts = [server.state.iterate, server.state.average, server.state.counts, *server.state.sums]
+    parts = [server.state.iterate, server.state.average, server.state.clock, *server.state.sums]
     pending = [(index, server.pending[index].tobytes()) for index in sorted(server.pending)]
     return pickle.dumps(([part.tobytes() for part in parts], pending, server.protocol.to_json()))
 

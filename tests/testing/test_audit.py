@@ -21,6 +21,7 @@ def pair(mechanism):
     return 0 * axis, axis
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dim", [1, 2, 3, 9])
 @pytest.mark.parametrize(("name", "delta"), [("privunit", 0.0), ("gaussian", 1e-6)])
 def test_the_last_digits_of_doubles_tell_data_apart(name, delta, dim):
@@ -48,6 +49,7 @@ def test_candidates_tell_no_more_than_epsilon(name, dim):
             assert result.epsilon <= epsilon  # fails with probability 0.01 at most
 
 
+@pytest.mark.slow
 def test_a_difference_that_is_allowed_is_found():
     """Power of the honest kind: at epsilon 3 most of it is seen in the place."""
     mechanism = make_mechanism("privunit", epsilon=3.0, dim=1, bound=1.0)

@@ -152,7 +152,7 @@ async function deliver(store, service, kept) {
   show("sending");
   fill("status", "Sending…");
   await service.report(kept.body);
-  store.markSent();
+  await store.markSent();
   finish("Your answer has arrived. You can close this page.", kept.body);
 }
 
@@ -214,14 +214,14 @@ async function main() {
     refuse("This page needs the link of your invitation. Please open it just as you received it.");
     return;
   }
-  if (!Store.isAvailable) {
+  const store = await Store.open(link.token);
+  if (store === null) {
     refuse("Your browser does not let this page remember anything. An answer has to be kept until it has arrived; please allow it, or use another browser.");
     return;
   }
-  const store = new Store(link.token);
   const service = new Service(link.token, announceWait);
   try {
-    const kept = store.read();
+    const kept = await store.read();
     await (kept === null ? takePart(store, service, link) : deliver(store, service, kept));
   } catch (error) {
     explain(error);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from geomstats_ldp.exceptions import (
     NotReadyError,
     ProtocolError,
     UninformativeRegionWarning,
+    warn,
 )
 from geomstats_ldp.inference import WaldRegion
 from geomstats_ldp.losses import loss_of
@@ -51,8 +51,8 @@ class BaselineFit:
     anchor : array, shape [*point_shape]
         Point about which the regression was made.
     sandwich : BaselineSandwich
-    counts : array of int, shape [5]
-        ``State.counts`` of the point recursion.
+    safeguards : array of int, shape [3]
+        `State.safeguards` of the point recursion.
     """
 
     n_participants: int
@@ -60,7 +60,7 @@ class BaselineFit:
     estimate: np.ndarray
     anchor: np.ndarray
     sandwich: BaselineSandwich
-    counts: np.ndarray
+    safeguards: np.ndarray
 
     def diagnostics(self) -> dict[str, Any]:
         """How the run went, as a dictionary of plain numbers."""
@@ -69,9 +69,9 @@ class BaselineFit:
             "n_participants": self.n_participants,
             "n_estimate": self.n_estimate,
             "n_regression": regression.n_rows,
-            "n_capped_updates": int(self.counts[N_CAPPED]),
-            "n_projected_updates": int(self.counts[N_PROJECTED]),
-            "last_safeguard": int(self.counts[LAST_SAFEGUARD]),
+            "n_capped_updates": int(self.safeguards[N_CAPPED]),
+            "n_projected_updates": int(self.safeguards[N_PROJECTED]),
+            "last_safeguard": int(self.safeguards[LAST_SAFEGUARD]),
             "gram_condition_number": float(np.linalg.cond(regression.gram)),
             "ridge": regression.ridge,
             "hessian_floor": sandwich.hessian_floor,
@@ -162,17 +162,15 @@ class BaselineEstimator(BaseEstimator):
             self.protocol.working_region,
         )
         if fit.sandwich.hessian_floor_active:
-            warnings.warn(
+            warn(
                 "an eigenvalue of the estimated Hessian is under its floor "
                 f"{fit.sandwich.hessian_floor:.3g}, so the regression did not find the Hessian",
                 HessianFloorWarning,
-                stacklevel=2,
             )
         if not region.is_informative:
-            warnings.warn(
+            warn(
                 "the confidence region reaches the edge of the working region",
                 UninformativeRegionWarning,
-                stacklevel=2,
             )
         return region
 
@@ -254,6 +252,6 @@ class BaselineEstimator(BaseEstimator):
                 int(sums.n_rows[c]), gram, cross, scatter, ridge_weight(gram, n_estimate)
             )
             sandwich = fit_sandwich(regression, self.protocol.hessian_bound, n, n_estimate)
-            estimate, anchor, counts = checkpoints.estimates[c], anchors[c], checkpoints.counts[c]
-            fits.append(BaselineFit(n, n_estimate, estimate, anchor, sandwich, counts))
+            estimate, safeguards = checkpoints.estimates[c], checkpoints.safeguards[c]
+            fits.append(BaselineFit(n, n_estimate, estimate, anchors[c], sandwich, safeguards))
         return fits

@@ -46,8 +46,8 @@ class Checkpoints(NamedTuple):
         participants after that up to `stops`; the average after `stops` is the estimate. Equal
         numbers mean no regression along the path.
     anchors, estimates : array, shape [n_checkpoints, *point_shape]
-    counts : array of int, shape [n_checkpoints, 5]
-        `State.counts` at the estimate.
+    safeguards : array of int, shape [n_checkpoints, 3]
+        `State.safeguards` at the estimate.
     sums : CentredSums
     """
 
@@ -55,7 +55,7 @@ class Checkpoints(NamedTuple):
     stops: np.ndarray
     anchors: np.ndarray
     estimates: np.ndarray
-    counts: np.ndarray
+    safeguards: np.ndarray
     sums: CentredSums
 
 
@@ -67,7 +67,7 @@ def make_checkpoints(starts, stops, shape, dim):
         np.array(stops, dtype=np.int64),
         np.zeros((n, *shape)),
         np.zeros((n, *shape)),
-        np.zeros((n, 5), dtype=np.int64),
+        np.zeros((n, 3), dtype=np.int64),
         CentredSums(np.zeros(n, dtype=np.int64), np.zeros((n, 2, dim)), np.zeros((n, 3, dim, dim))),
     )
 
@@ -104,7 +104,7 @@ def displacement_into(geometry, query, anchor, vector, out):
 @register_jitable
 def take_answer(geometry, region, schedule, state, scratch, checkpoints, message):
     """Take the answer of the next participant, who was asked at the iterate."""
-    before = state.counts[N_PARTICIPANTS]
+    before = state.clock[N_PARTICIPANTS]
     n_checkpoints = checkpoints.stops.shape[0]
     displacement, score = scratch.coords[0], scratch.coords[1]
     for c in range(n_checkpoints):
@@ -119,7 +119,7 @@ def take_answer(geometry, region, schedule, state, scratch, checkpoints, message
     for c in range(n_checkpoints):
         if checkpoints.stops[c] == before + 1:
             assign(state.average, checkpoints.estimates[c])
-            assign(state.counts, checkpoints.counts[c])
+            assign(state.safeguards, checkpoints.safeguards[c])
 
 
 @register_jitable

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from geomstats_ldp.files import write_atomically
+from geomstats_ldp.files import write_figure, write_text
 from geomstats_ldp.replication.commands.arguments import MECHANISMS, epsilon, number, repetitions
 from geomstats_ldp.serialization import encode
 
@@ -96,9 +96,8 @@ def _write_nhanes(records, batch, folder):
 
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(encode([record.to_dict() for record in records]), indent=2, allow_nan=False)
-    write_atomically(folder / "nhanes.json", lambda file: file.write(text.encode() + b"\n"))
-    figure = plot_nhanes(records, batch)
-    write_atomically(folder / "nhanes.png", lambda file: figure.savefig(file, dpi=150))
+    write_text(folder / "nhanes.json", text + "\n")
+    write_figure(folder / "nhanes.png", plot_nhanes(records, batch))
     print(f"\nwrote {folder / 'nhanes.json'} and {folder / 'nhanes.png'}")
 
 

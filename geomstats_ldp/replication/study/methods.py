@@ -170,7 +170,7 @@ def _fit_spr(protocol, design, cell, data, checkpoints, noise_seed):
         emulate(server, data[start:n], streams)
         start = n
         sandwich = estimate_sandwich(server.state, protocol)
-        row = _row(protocol, design, server.state.average, sandwich, server.state.counts)
+        row = _row(protocol, design, server.state.average, sandwich, server.state.safeguards)
         rows.append(row | {"guard": sandwich.guard})
     return rows
 
@@ -187,8 +187,8 @@ def _fit_rounds(protocol, design, cell, data, checkpoints, noise_seed):
         fit = server.fit()
         sandwich = estimate_round_sandwich(fit, plan)
         # Steps are not cut one by one: what counts is whether the estimate is where it was put.
-        counts = {N_CAPPED: int(fit.is_cut), N_PROJECTED: 0}
-        row = _row(plan, design, server.estimate(), sandwich, counts)
+        safeguards = {N_CAPPED: int(fit.is_cut), N_PROJECTED: 0}
+        row = _row(plan, design, server.estimate(), sandwich, safeguards)
         rows.append(row | {"guard": sandwich.guard})
     return rows
 
@@ -225,10 +225,10 @@ def _noise(protocol, constants, cell):
 
 def _baseline_rows(baseline, protocol, design, data):
     fits = baseline.fit(data).fits_.values()
-    return [_row(protocol, design, fit.estimate, fit.sandwich, fit.counts) for fit in fits]
+    return [_row(protocol, design, fit.estimate, fit.sandwich, fit.safeguards) for fit in fits]
 
 
-def _row(protocol, design, estimate, sandwich, counts):
+def _row(protocol, design, estimate, sandwich, safeguards):
     region = WaldRegion(
         protocol.geometry, estimate, sandwich.covariance, LEVEL, protocol.working_region
     )
@@ -245,6 +245,6 @@ def _row(protocol, design, estimate, sandwich, counts):
         "hessian_floor_active": sandwich.hessian_floor_active,
         "hessian_bound_active": sandwich.hessian_bound_active,
         "guard": 1.0,
-        "n_capped": int(counts[N_CAPPED]),
-        "n_projected": int(counts[N_PROJECTED]),
+        "n_capped": int(safeguards[N_CAPPED]),
+        "n_projected": int(safeguards[N_PROJECTED]),
     }

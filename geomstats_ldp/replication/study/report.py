@@ -6,7 +6,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from geomstats_ldp.files import write_atomically
+from geomstats_ldp.files import write_figure, write_text
 from geomstats_ldp.replication.study.figures import (
     plot_coverage_curves,
     plot_error_curves,
@@ -64,10 +64,10 @@ def write_report(store: StudyFolder) -> list[Path]:
     files = [folder / name for name in ("results.csv", "summary.csv", "tables.md")]
     texts = (rows.to_csv(index=False), summary.to_csv(index=False), study_tables(summary))
     for file, text in zip(files, texts):
-        write_atomically(file, lambda target, text=text: target.write(text.encode()))
+        write_text(file, text)
     for name, figure in study_figures(summary):
         files.append(folder / f"{name}.png")
-        write_atomically(files[-1], lambda target, figure=figure: figure.savefig(target, dpi=130))
+        write_figure(files[-1], figure, dpi=130)
         plt.close(figure)
     return files
 

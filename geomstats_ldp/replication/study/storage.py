@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 
 from geomstats_ldp.exceptions import StudyFileError
-from geomstats_ldp.files import write_atomically
+from geomstats_ldp.files import write_atomically, write_text
 from geomstats_ldp.replication.study.methods import Cell
 
 _MARK = "# sha256 "
@@ -60,7 +60,7 @@ class StudyFolder:
         file = self.path / "study.json"
         text = json.dumps(settings, indent=2, sort_keys=True) + "\n"
         if not file.exists():
-            write_atomically(file, lambda target: target.write(text.encode()))
+            write_text(file, text)
         found = file.read_text()
         if found != text:
             raise StudyFileError(
@@ -142,7 +142,7 @@ class StudyFolder:
     def write_runs(self, records):
         """Write the records of all runs."""
         text = json.dumps(records, indent=2) + "\n"
-        write_atomically(self.path / "runs.json", lambda target: target.write(text.encode()))
+        write_text(self.path / "runs.json", text)
 
 
 def _one_line(text):

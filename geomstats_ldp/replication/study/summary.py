@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pandas as pd
 
+from geomstats_ldp.planning.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.designs import load_design
-from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.paper_results import PAPER_N, PAPER_REPETITIONS, paper_table
 from geomstats_ldp.replication.study.tuning import design_mechanism
 

@@ -71,6 +71,7 @@ class Stub:
         self.lose_acknowledgements = 0
         self.refusals = {}
         self.tokens = set()
+        self.lock = threading.Lock()
 
     @property
     def url(self):
@@ -138,10 +139,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200, json.dumps({"query": question, "lease_until": 4102444800}))
 
     def _report(self, stub, token, body):
-        stub.bodies.append(body)
-        status = 200 if stub.reports.get(token) == body else 409 if token in stub.reports else 201
-        if status != 409:
-            stub.reports[token] = body
+        with stub.lock:  # two tabs may report at once
+            stub.bodies.append(body)
+            is_new = token not in stub.reports
+            stored = stub.reports.setdefault(token, body)
+        status = 409 if stored != body else 201 if is_new else 200
         if stub.lose_acknowledgements > 0:
             stub.lose_acknowledgements -= 1
             self.close_connection = True
@@ -235,6 +237,19 @@ class Person:
 
     def is_told(self, words):
         self.page.locator("#status").filter(has_text=words).wait_for(timeout=60000)
+
+    def remembers(self):
+        """All records that this browser keeps for the page."""
+        return self.page.evaluate(
+            """() => new Promise((resolve, reject) => {
+                const opened = indexedDB.open("geomstats-ldp");
+                opened.onerror = reject;
+                opened.onsuccess = () => {
+                    const table = opened.result.transaction("answers").objectStore("answers");
+                    table.getAll().onsuccess = (event) => resolve(event.target.result);
+                };
+            })"""
+        )
 
     def text(self, selector="main"):
         return self.page.inner_text(selector)

@@ -9,12 +9,12 @@ import pytest
 from geomstats_ldp.geometry import region_of_queries
 from geomstats_ldp.losses import loss_from_spec
 from geomstats_ldp.mechanisms import make_mechanism
-from geomstats_ldp.replication.study.designs import DESIGNS, FiniteLaw, load_design
-from geomstats_ldp.replication.study.oracle import (
+from geomstats_ldp.planning.oracle import (
     oracle_semi_axes,
     population_covariance,
     population_hessian,
 )
+from geomstats_ldp.replication.study.designs import DESIGNS, FiniteLaw, load_design
 
 SUPPORT_SIZE = {"A": 5, "B": 16, "C": 7, "D": 4, "E": 4, "F": 9}
 

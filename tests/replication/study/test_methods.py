@@ -11,6 +11,7 @@ from scipy import stats
 
 from geomstats_ldp.geometry import Geometry, log_box
 from geomstats_ldp.losses import FrechetLoss
+from geomstats_ldp.planning.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study import methods
 from geomstats_ldp.replication.study.axial_frechet import AxialFrechetLoss
 from geomstats_ldp.replication.study.designs import FiniteLaw, load_design
@@ -21,7 +22,6 @@ from geomstats_ldp.replication.study.methods import (
     repetition_seeds,
     run_cell,
 )
-from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.paper_results import paper_table
 from geomstats_ldp.replication.study.summary import beside_paper, summarise
 from geomstats_ldp.replication.study.tuning import design_mechanism, design_protocol
@@ -74,6 +74,7 @@ def test_seeds_differ_between_designs_repetitions_and_uses():
     assert len(states) == 16
 
 
+@pytest.mark.slow
 def test_epsilons_and_methods_meet_the_same_noise(monkeypatch):
     gaussian = type(design_mechanism(load_design("F"), "gaussian", 8.0))
     kept, draw = [], gaussian.draw
@@ -94,6 +95,7 @@ def test_epsilons_and_methods_meet_the_same_noise(monkeypatch):
         assert np.array_equal(noise, kept[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_checkpoints_of_one_stream_are_separate_runs(method):
     cell = Cell("F", "gaussian", 4.0, method, METHOD_TUNINGS[method][0])
@@ -104,6 +106,7 @@ def test_checkpoints_of_one_stream_are_separate_runs(method):
         pd.testing.assert_frame_equal(part, alone, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_agree_with_themselves(method):
     cell = Cell("A", "gaussian", 8.0, method, METHOD_TUNINGS[method][0])
@@ -119,6 +122,7 @@ def test_rows_agree_with_themselves(method):
     assert (covered["error"] <= 1.05 * covered["semi_axis_1"]).all()
 
 
+@pytest.mark.slow
 def test_without_privacy_error_and_semi_axes_are_those_of_the_oracle():
     """The score of F is affine, so that the sandwich is right at moderate n already."""
     rows = pd.DataFrame(run_cell(Cell("F", "gaussian", math.inf), [8000], range(60), seed=3))

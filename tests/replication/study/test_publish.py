@@ -82,6 +82,7 @@ def test_publishing_copies_what_the_page_rests_on(publish, made_up_summary, tmp_
     assert publish.read_summary(home).equals(made_up_summary())
 
 
+@pytest.mark.slow
 def test_the_published_page_is_that_of_the_published_summary(publish):
     if not (DOCS / "study" / "summary.csv").exists():
         pytest.skip("no study is published yet")

@@ -28,6 +28,7 @@ def test_the_target_is_the_mean_of_the_law(script, name):
     assert np.max(geometry.dist(law.support, geometry.reference)) < 1.0  # none is clipped
 
 
+@pytest.mark.slow
 def test_a_repetition_and_its_oracle(script):
     setting = script.SETTINGS[0]
     axis = script.oracle_semi_axis("S2", setting, 2000)

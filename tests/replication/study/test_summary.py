@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from geomstats_ldp.planning.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.designs import load_design
-from geomstats_ldp.replication.study.oracle import oracle_semi_axes
 from geomstats_ldp.replication.study.paper_results import PAPER_N, PAPER_REPETITIONS, paper_table
 from geomstats_ldp.replication.study.report import study_tables
 from geomstats_ldp.replication.study.summary import (

@@ -1,4 +1,8 @@
-"""What a design would give to somebody who knew its population Hessian and score covariance."""
+"""What a law would give to somebody who knew its population Hessian and score covariance.
+
+A law comes as an object with `geometry`, `loss`, `target`, and `law`, whose `support` holds data of
+the given `probabilities`: a design of the study, a problem, or `Population`.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +37,15 @@ def population_covariance(design, randomiser):
     return total
 
 
+def oracle_covariance(design, randomiser):
+    """Covariance of the estimate times the number of participants, shape [dim, dim]."""
+    inverse = np.linalg.inv(population_hessian(design))
+    return inverse @ population_covariance(design, randomiser) @ inverse.T
+
+
 def oracle_semi_axes(design, randomiser, n_participants, level=0.95):
     """Semi-axes of the region with the population matrices, longest first, shape [dim]."""
-    inverse = np.linalg.inv(population_hessian(design))
-    covariance = inverse @ population_covariance(design, randomiser) @ inverse.T / n_participants
+    covariance = oracle_covariance(design, randomiser) / n_participants
     threshold = stats.chi2.ppf(level, len(covariance))
     return np.sqrt(threshold * np.linalg.eigvalsh(covariance)[::-1])
 

@@ -1,0 +1,275 @@
+"""What private regressions share: rows with a target, an intercept, and a table of coefficients."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+
+from geomstats_ldp.estimators.base import BasePrivateEstimator
+from geomstats_ldp.estimators.tuning import Tuning
+from geomstats_ldp.geometry.spaces import space_from_spec
+from geomstats_ldp.inference import CoefficientTable, SmoothFunctional
+from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.protocol import Message, Transcript
+from geomstats_ldp.validation import check_scale, finite_array
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Default radius of the working region for a row at the bound: its predictor, in the units in
+#: which scores bend.
+_WIDEST_PREDICTOR = 20.0
+
+
+class InterceptFirst:
+    """Coordinates (intercept, coefficients) of a parameter whose first entry is scaled.
+
+    Parameters
+    ----------
+    intercept : float
+        Constant s of the loss: the intercept is s times the first entry; 0 for no intercept.
+    """
+
+    def __init__(self, intercept: float):
+        self.intercept = intercept
+
+    def to_internal(self, points: ArrayLike, name: str = "points") -> np.ndarray:
+        """Convert points (intercept, coefficients), shape [..., dim]."""
+        return self._scaled(points, 1 / self.intercept if self.intercept > 0 else 1.0)
+
+    def from_internal(self, points: ArrayLike) -> np.ndarray:
+        """Convert parameters back to (intercept, coefficients), shape [..., dim]."""
+        return self._scaled(points, self.intercept if self.intercept > 0 else 1.0)
+
+    @staticmethod
+    def _scaled(points, factor):
+        points = np.array(points, dtype=float)
+        points[..., 0] *= factor
+        return points
+
+
+def _expects_messages(estimator):
+    started = hasattr(estimator, "server_") and not estimator._planned_by_fit
+    if started or estimator.initial_point is not None:
+        return True
+    raise AttributeError(
+        "partial_fit takes messages where fit takes rows and targets, so it is there only once a "
+        "collection is open: call start(n_features), or set initial_point"
+    )
+
+
+class PrivateRegression(BasePrivateEstimator):
+    """Base of the regressions; subclasses say what the loss is.
+
+    A datum is a row (x, y): the features and the target of one participant.
+    """
+
+    #: Correlated features make eigenvalues of different size: the small ones would be shrunk most.
+    _hessian = "raw"
+
+    #: Largest predictor of a row at the bound, relative to `_target_unit`.
+    _widest: ClassVar[float] = _WIDEST_PREDICTOR
+
+    def __init__(
+        self,
+        *,
+        feature_bound: float,
+        epsilon: float | dict[str, float],
+        delta: float,
+        mechanism: str,
+        fit_intercept: bool,
+        initial_point: ArrayLike | None,
+        region_radius: float | None,
+        n_participants: int | None,
+        n_rounds: int | None,
+        tuning: Tuning | None,
+        verbose: bool,
+        random_state: Seed,
+    ):
+        super().__init__(
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            initial_point=initial_point,
+            region_radius=region_radius,
+            n_participants=n_participants,
+            n_rounds=n_rounds,
+            tuning=tuning,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.feature_bound = feature_bound
+        self.fit_intercept = fit_intercept
+
+    # ---------------------------------------------------------------- protocol
+
+    @abstractmethod
+    def _target_unit(self):
+        """Unit of the predictor for the default of `region_radius`."""
+
+    @property
+    def _n_constants(self):
+        return int(bool(self.fit_intercept))
+
+    def _known_shape(self):
+        """Features and the target."""
+        point = self._shape_of_initial_point(("n",))
+        return None if point is None else (point[0] - self._n_constants + 1,)
+
+    def _known_width(self):
+        shape = self._known_shape()
+        return None if shape is None else shape[0] - 1
+
+    def _n_features_of(self, rows):
+        return rows.shape[1] - 1
+
+    def _width(self):
+        return self.protocol_.geometry.dim - int(self._constant() > 0)
+
+    def _make_space(self, width):
+        return space_from_spec({"name": "Euclidean", "dim": width + self._n_constants})
+
+    def _make_center(self, space):
+        if self.initial_point is None:
+            return np.zeros(space.shape)
+        point = finite_array("initial_point", self.initial_point, space.shape)
+        return self._center_to_internal(point, space)
+
+    def _center_to_internal(self, center, space):
+        return InterceptFirst(self._scale_of(space.dim)).to_internal(center)
+
+    def _scale_of(self, dim):
+        """Constant s of the intercept: the size of one feature of a row at the bound."""
+        bound = check_scale("feature_bound", self.feature_bound)
+        return bound / math.sqrt(max(dim - 1, 1)) if self.fit_intercept else 0.0
+
+    def _loss_arguments(self, space):
+        return {"feature_bound": self.feature_bound, "intercept": self._scale_of(space.dim)}
+
+    def _region_radius(self, space):
+        if self.region_radius is not None:
+            return self.region_radius
+        return self._widest * self._target_unit() / self._make_loss(space, None).row_bound
+
+    # ---------------------------------------------------------------- coordinates
+
+    def _constant(self):
+        """Constant s of the protocol, which a loaded state brings along."""
+        return float(self.protocol_.loss_spec["intercept"])
+
+    def _coordinates(self):
+        return InterceptFirst(self._constant())
+
+    def _from_internal(self, points):
+        return self._coordinates().from_internal(points)
+
+    # ---------------------------------------------------------------- data
+
+    def _rows(self, X, y):
+        """Rows (x, y) of data that scikit-learn would take."""
+        X, y = check_X_y(X, y, estimator=self, dtype=np.float64, y_numeric=True)
+        return np.column_stack([X, y])
+
+    def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
+        """Emulate one participant per row, in row order, from the start.
+
+        Parameters
+        ----------
+        X : array-like, shape [n_participants, n_features]
+        y : array-like, shape [n_participants]
+            Raw data. Each row is seen, with its target, by the code of its own participant only,
+            which clips it to the public bounds and releases one message.
+        groups : array-like of str, shape [n_participants], optional
+            Public name of the group of each participant, where `epsilon` has groups.
+
+        Returns
+        -------
+        self : object
+        """
+        rows = self._rows(X, y)
+        self._check_known_shape("X with y", rows)
+        server = self._new_server(self._make_protocol(rows.shape[1] - 1, len(rows)))
+        clipping = self._emulate(server, rows, groups)
+        validate_data(self, X, reset=True, skip_check_array=True)
+        return self._adopt_fitted(server, clipping)
+
+    @available_if(_expects_messages)
+    def partial_fit(
+        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
+    ) -> Self:
+        """Consume private messages; there is such a method once a collection is open.
+
+        Parameters
+        ----------
+        messages : Message, list of Message, Transcript, or array-like [n, n_coefficients]
+            As for the other estimators.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        MessageError
+            If a message is refused. The state is what it was before the call.
+        """
+        if not isinstance(messages, Transcript):  # it brings along all that it needs
+            self._require_started()
+        return super().partial_fit(messages)
+
+    # ---------------------------------------------------------------- answers
+
+    @property
+    def _slopes(self):
+        """Coefficients of the features, shape [n_features]."""
+        return self.estimate_[int(self._constant() > 0) :]
+
+    @property
+    def _offset(self):
+        """Intercept, 0 if there is none."""
+        check_is_fitted(self, "server_")
+        return float(self.estimate_[0]) if self._constant() > 0 else 0.0
+
+    def _predictor(self, X):
+        check_is_fitted(self, "server_")
+        return validate_data(self, X, dtype=np.float64, reset=False) @ self._slopes + self._offset
+
+    def summary(self, level: float = 0.95) -> CoefficientTable:
+        """Table of the coefficients as statistics packages print it.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default=0.95
+            Of the intervals, each of which covers on its own.
+
+        Returns
+        -------
+        table : CoefficientTable
+            Prints as a table.
+
+        Raises
+        ------
+        NotReadyError
+            If too few participants have answered for the regression.
+
+        Warns
+        -----
+        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
+        """
+        values = cast(SmoothFunctional, self.functional(lambda coefficients: coefficients))
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        names = names or [f"x{i}" for i in range(self.n_features_in_)]
+        if self._constant() > 0:
+            names = ["intercept", *names]
+        return CoefficientTable(
+            type(self).__name__, tuple(names), values, level, self.protocol_, self.n_participants_
+        )

@@ -1,0 +1,123 @@
+"""Comparing groups of people, each with a collection of its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from geomstats_ldp.estimators.base import BasePrivateEstimator
+from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
+from geomstats_ldp.inference import Comparison, Group
+from geomstats_ldp.losses import PCALoss
+
+
+def compare(
+    first: BasePrivateEstimator, second: BasePrivateEstimator, *more: BasePrivateEstimator
+) -> Comparison:
+    """Compare the parameters of groups: means, directions, axes or covariances.
+
+    Parameters
+    ----------
+    first, second, *more : estimator
+        Fitted on the people of one group each; nobody is in two groups. Their space, coordinates
+        and loss, with its public bounds, are the same, so that they estimate the same parameter.
+        Mechanisms, epsilon, numbers of people, initial points of directions and axes, and pairs
+        or rounds may differ.
+
+    Returns
+    -------
+    comparison : Comparison
+        With the p-value of equality, regions of differences, and intervals of the differences of
+        functions.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If an argument is no estimator of this package.
+    ProtocolError
+        If two groups do not estimate the same parameter, or axes are so far apart or so uncertain
+        that their signs cannot be told.
+    NotReadyError
+        If too few participants of a group have answered.
+
+    Warns
+    -----
+    HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
+        As for the regions of the groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from geomstats_ldp import PrivateFrechetMean, compare
+    >>> rng = np.random.default_rng(0)
+    >>> women, men = rng.normal([[[0.1, 0.0]], [[0.3, 0.0]]], 0.2, size=(2, 4000, 2))
+    >>> comparison = compare(
+    ...     PrivateFrechetMean(epsilon=4.0, random_state=0).fit(women),
+    ...     PrivateFrechetMean(epsilon=4.0, random_state=1).fit(men),
+    ... )
+    >>> comparison.pvalue < 0.01, comparison.difference().contains([0.2, 0.0])
+    (True, np.True_)
+    """
+    estimators = (first, second, *more)
+    for place, estimator in enumerate(estimators):
+        if not isinstance(estimator, BasePrivateEstimator):
+            raise ArgumentTypeError(
+                f"argument {place} must be an estimator of this package; got "
+                f"{type(estimator).__name__}"
+            )
+        check_is_fitted(estimator, "server_")
+        _check_same(first, estimator, place)
+    groups = [_group_of(estimator) for estimator in estimators]
+    if first.protocol_.loss_spec["name"] == PCALoss.name:
+        groups = _aligned(groups)
+    return Comparison(groups)
+
+
+def _check_same(first, other, place):
+    """Raise ProtocolError unless two collections are about the same parameter."""
+    one, two = first.protocol_, other.protocol_
+    for name in ("space_spec", "coordinates", "loss_spec"):
+        wanted, got = getattr(one, name), getattr(two, name)
+        if wanted != got:
+            raise ProtocolError(
+                f"argument {place} must have the {name.replace('_spec', '')} of the first one, so "
+                f"that both estimate the same parameter: {wanted}; got {got}"
+            )
+
+
+def _group_of(estimator):
+    # The region says what there is to say about the group.
+    covariance = estimator.confidence_region().covariance
+    protocol = estimator.protocol_
+    return Group(
+        protocol.geometry,
+        estimator.server_.estimate(),
+        covariance,
+        protocol.working_region,
+        estimator._coordinates(),
+    )
+
+
+def _aligned(groups):
+    """Give all axes the sign of the first one.
+
+    Raises
+    ------
+    ProtocolError
+        If a quarter turn is within two standard errors.
+    """
+    signed = []
+    for place, group in enumerate(groups):
+        cosine = float(group.point @ groups[0].point)
+        spread = [math.sqrt(np.linalg.eigvalsh(one.covariance)[-1]) for one in (groups[0], group)]
+        if place > 0 and math.acos(min(abs(cosine), 1.0)) + 2 * math.hypot(*spread) > math.pi / 2:
+            raise ProtocolError(
+                f"the axis of argument {place} must be clearly less than a quarter turn from the "
+                "first one, or its sign cannot be told: they are "
+                f"{math.degrees(math.acos(min(abs(cosine), 1.0))):.0f} degrees apart, with a "
+                f"standard error of {math.degrees(math.hypot(*spread)):.0f} degrees"
+            )
+        signed.append(group._replace(sign=1.0 if cosine >= 0 else -1.0))
+    return signed

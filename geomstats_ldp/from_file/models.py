@@ -1,0 +1,195 @@
+"""What differs between the models of ``geomstats-ldp fit``: columns, estimator, answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+
+from geomstats_ldp import estimators
+from geomstats_ldp.exceptions import TableError
+from geomstats_ldp.from_file.table import split_names
+
+
+class Model:
+    """A model whose answer has one component a column.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace
+        Options of the command.
+    """
+
+    estimator: type
+
+    #: Radius of a region in words, from its length and its angle in degrees.
+    size = "{1:.2g} degrees"
+
+    #: Whether a picture of the region says more than that of the components.
+    shows_region = True
+
+    def __init__(self, arguments):
+        self.names = split_names(arguments.columns)
+
+    @property
+    def columns(self):
+        """Names of the columns to read."""
+        return self.names
+
+    @property
+    def n_scaled(self):
+        """How many of them, from the first, have public units."""
+        return len(self.columns)
+
+    @property
+    def labels(self):
+        """Name of each component of the answer."""
+        return self.names
+
+    def record(self):
+        """What was asked of which columns, for JSON."""
+        return {"columns": self.names}
+
+    def make_estimator(self, parameters):
+        """Estimator with its parameters, not yet fitted."""
+        return self.estimator(**parameters)
+
+    def fit(self, estimator, rows):
+        """Fit to rows of the columns, in public units."""
+        estimator.fit(rows)
+
+    def components(self, centre, scale):
+        """Function from an estimate to the components that are reported."""
+        return lambda estimate: estimate
+
+    def text(self, estimator, functional, record):
+        """What is printed."""
+        percent = f"{100 * record['level']:g}%"
+        width = max(map(len, self.labels))
+        size = self.size.format(record["largest_radius"], np.degrees(record["largest_radius"]))
+        lines = [
+            f"{type(estimator).__name__}, {record['n_participants']} people, "
+            f"epsilon {estimator.epsilon:g}, delta {estimator.delta:g}",
+            "",
+            f"{'':{width}}   estimate   {percent} interval",
+        ]
+        intervals = functional.interval(record["level"])
+        for label, value, (low, high) in zip(self.labels, functional.estimate, intervals):
+            lines.append(f"{label:{width}} {value:10.4g}   {low:.4g} to {high:.4g}")
+        return "\n".join([*lines, "", f"{percent} region of all together: radius {size}"])
+
+
+class PrincipalDirection(Model):
+    """Leading principal direction."""
+
+    estimator = estimators.PrivatePCA
+
+
+class MeanDirection(Model):
+    """Mean direction."""
+
+    estimator = estimators.PrivateVMFLocation
+
+
+class Mean(Model):
+    """Mean of each column, in the units of the file."""
+
+    estimator = estimators.PrivateFrechetMean
+    size = "{0:.3g}, after --divide-by"
+
+    def make_estimator(self, parameters):
+        """The bound is that of a ball of data."""
+        parameters = dict(parameters)
+        return self.estimator(data_radius=parameters.pop("norm_bound"), **parameters)
+
+    def components(self, centre, scale):
+        """Back to the units of the file."""
+        return lambda mean: centre + scale * mean
+
+
+class Covariance(Model):
+    """Second moments."""
+
+    estimator = estimators.PrivateSPDCovariance
+    size = "{0:.3g}, affine-invariant"
+
+    @property
+    def labels(self):
+        """Pairs of columns."""
+        names = self.names
+        return [f"{names[i]}, {names[j]}" for i, j in zip(*np.triu_indices(len(names)))]
+
+    def components(self, centre, scale):
+        """Entries on and above the diagonal."""
+        return lambda matrix: matrix[np.triu_indices(len(self.names))]
+
+
+class Regression(Model):
+    """Intercept, and a coefficient for each column."""
+
+    #: Estimators of the kinds, and the option that bounds residuals.
+    kinds: ClassVar = {
+        "linear": (estimators.PrivateLinearRegression, "target_bound"),
+        "huber": (estimators.PrivateHuberRegression, "scale"),
+        "logistic": (estimators.PrivateLogisticRegression, None),
+    }
+    shows_region = False
+
+    def __init__(self, arguments):
+        super().__init__(arguments)
+        self.kind = arguments.kind
+        target = split_names(arguments.target)
+        if len(target) > 1 or target[0] in self.names:
+            raise TableError(
+                f"--target must be one column, and none of --columns; got {arguments.target!r}"
+            )
+        self.target = target[0]
+
+    @property
+    def columns(self):
+        """The target is the last."""
+        return [*self.names, self.target]
+
+    @property
+    def n_scaled(self):
+        """Labels of a logistic regression stay as they are."""
+        return len(self.names) + (self.kind != "logistic")
+
+    @property
+    def labels(self):
+        """The intercept is the first."""
+        return ["intercept", *self.names]
+
+    def record(self):
+        """With the target."""
+        return {"kind": self.kind, "columns": self.names, "target": self.target}
+
+    def make_estimator(self, parameters):
+        """Regression of the kind, with the option that this kind needs and no other."""
+        regression, needed = self.kinds[self.kind]
+        for name in ("target_bound", "scale"):
+            if (name in parameters) != (name == needed):
+                rule = "must be given" if name == needed else "must not be given"
+                raise TableError(f"--{name.replace('_', '-')} {rule} for --kind {self.kind}")
+        # Labels are public: they are not looked up in the file.
+        classes = {"classes": (0, 1)} if self.kind == "logistic" else {}
+        return regression(**parameters, **classes)
+
+    def fit(self, estimator, rows):
+        """The target is the last column."""
+        estimator.fit(rows[:, :-1], rows[:, -1])
+
+    def text(self, estimator, functional, record):
+        """The table of statistics packages."""
+        summary = estimator.summary(record["level"])
+        return str(dataclasses.replace(summary, names=tuple(self.labels)))
+
+
+MODELS = {
+    "pca": PrincipalDirection,
+    "direction": MeanDirection,
+    "mean": Mean,
+    "covariance": Covariance,
+    "regression": Regression,
+}

@@ -1,0 +1,177 @@
+"""Plans: curves, the number of people for a width, calendars, and what collections then have."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geomstats_ldp import PrivateFrechetMean, PrivateVMFLocation, plan
+from geomstats_ldp.cli import main
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.planning.plan import Plan, Row, between
+from geomstats_ldp.protocol.rounds import round_sizes
+
+STUDY = Path(__file__).parents[2] / "docs" / "collection" / "STUDY.toml"
+LAW = np.array([0.6, 0.64, 0.48])
+
+
+def people(n, seed):
+    return LAW + 0.5 * np.random.default_rng(seed).normal(size=(n, 3))
+
+
+def row(n, width, epsilon=4.0, **changes):
+    fields = {
+        "oracle": 0.9 * width,
+        "error": 0.01 * width,
+        "is_informative": True,
+        "is_weak": False,
+        "is_emulated": True,
+        "clipped_share": 0.0,
+        "shift": 0.0,
+    }
+    return Row(n=n, setting={"epsilon": epsilon}, width=width, **(fields | changes))
+
+
+def plan_of(*rows, n_rounds=None):
+    return Plan(rows, 0.95, False, n_rounds, 2)
+
+
+# ---------------------------------------------------------------- reading a plan
+
+
+def test_factors_are_interpolated_on_logarithmic_scales():
+    sizes, factors = [100, 1600], [4.0, 1.0]
+    assert between(400, sizes, factors) == pytest.approx(2.0)
+    assert between(100, sizes, factors) == 4.0
+    assert between(10**6, sizes, factors) == 1.0
+    assert between(400, sizes, [math.inf, 1.0]) == math.inf
+    assert between(1600, sizes, [math.inf, 1.0]) == 1.0
+
+
+def test_the_number_of_people_inverts_the_curve():
+    planned = plan_of(row(400, 0.2), row(1600, 0.05), row(6400, 0.025))
+    assert planned.participants_for(0.1) == 800  # halfway on both logarithmic scales
+    assert planned.participants_for(0.05) == 1600
+    assert planned.participants_for(0.5) == 400
+    assert planned.participants_for(0.0125) == 25_600  # as one over the root from the end on
+    assert planned.participants_for(0.001) == math.inf
+
+
+def test_what_is_beyond_reach_is_said():
+    planned = plan_of(
+        row(400, math.inf, is_informative=False), row(1600, 0.3, is_weak=True), row(6400, 0.1)
+    )
+    assert planned.participants_for(0.5) == 1600
+    assert "beyond reach" in str(planned) and "weak curvature" in str(planned)
+    assert plan_of(row(400, 0.2, is_informative=False)).participants_for(0.5) == math.inf
+
+
+def test_a_curve_is_chosen_by_its_setting():
+    planned = plan_of(row(400, 0.2, epsilon=1.0), row(400, 0.1, epsilon=4.0))
+    assert len(planned.curves) == 2
+    assert planned.participants_for(0.1, epsilon=4.0) == 400
+    for setting in ({}, {"epsilon": 3.0}):
+        with pytest.raises(ProtocolError, match="setting must name one curve"):
+            planned.participants_for(0.1, **setting)
+
+
+def test_a_calendar_waits_for_every_round():
+    planned = plan_of(row(400, 0.2), n_rounds=5)
+    calendar = planned.calendar(1000, 60)
+    assert calendar.sizes == round_sizes(1000, 5, 8)
+    assert calendar.days == tuple(-(-size // 60) for size in calendar.sizes)
+    assert len(planned.calendar(1000, 60, n_rounds=3).sizes) == 3
+    assert f"{sum(calendar.days)} days" in str(calendar)
+    assert len(plan_of(row(400, 0.2)).calendar(1000, 60).sizes) == 8  # a service asks in rounds
+    for arguments in ({"n": 0, "answers_a_day": 1}, {"n": 10, "answers_a_day": 0}):
+        with pytest.raises(ProtocolError):
+            planned.calendar(**arguments)
+
+
+def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
+    planned = plan_of(row(400, 0.2), row(1600, 0.1, is_weak=True), row(400, 0.4, epsilon=1.0))
+    ax = planned.plot()
+    solid = [line for line in ax.lines if line.get_linestyle() == "-"]
+    assert [line.get_ydata().tolist() for line in solid] == [[0.2, 0.1], [0.4]]
+    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "none"]
+    assert [line.get_xdata() for line in hollow] == [[1600]]
+
+
+# ---------------------------------------------------------------- making one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"n": []}, "n must name"),
+        ({"n": [1]}, "n must be"),
+        ({"n": [1000], "bounds": {"norm": [1.0]}}, "bounds must be parameters"),
+        ({"n": [1000], "largest_emulation": 500}, "largest_emulation=500"),
+        ({"n": [1000], "n_emulations": 1}, "n_emulations"),
+        ({"n": [1000], "level": 2}, "level"),
+        ({"n": [1000], "pilot": [1.0, 2.0]}, "pilot must hold"),
+        ({"n": [1000], "pilot": [[1.0, math.nan, 0.0]] * 3}, "pilot must"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, match):
+    estimator = PrivateVMFLocation(initial_point=LAW)
+    with pytest.raises(ValueError, match=match):
+        plan(estimator, **({"pilot": people(20, 0)} | arguments))
+
+
+@pytest.mark.slow
+def test_a_plan_says_what_collections_then_have():
+    """Widths at numbers that were not emulated, against fresh people of the same law.
+
+    Within three standard errors of the two medians, and of the pilot of 800, whose root of a
+    variance and whose Hessian err by 3% each.
+    """
+    estimator = PrivateVMFLocation(epsilon=2.0, initial_point=[1, 1, 1], n_rounds=8)
+    before = estimator.get_params()
+    planned = plan(estimator, people(800, 0), n=[400, 800, 2000, 5000, 16000], n_emulations=12)
+    assert estimator.get_params() == before and not hasattr(estimator, "server_")
+    assert [one.is_emulated for one in planned.rows] == [True, False, True, False, True]
+    for place in (1, 3):
+        expected = planned.rows[place]
+        widths = [
+            estimator.set_params(random_state=seed)
+            .fit(people(expected.n, 100 + seed))
+            .confidence_region()
+            .largest_radius
+            for seed in range(30)
+        ]
+        errors = [expected.error, 1.25 * np.std(widths) / math.sqrt(30), 0.04 * expected.width]
+        assert errors[0] < 0.08 * expected.width
+        assert np.median(widths) == pytest.approx(expected.width, abs=3 * math.hypot(*errors))
+
+
+@pytest.mark.slow
+def test_without_noise_the_width_of_a_flat_mean_is_that_of_its_standard_error():
+    rows = 0.3 * np.random.default_rng(0).normal(size=(2000, 2)) * [1.0, 0.5]
+    mean = PrivateFrechetMean(epsilon=math.inf, data_radius=2.0, n_rounds=1)
+    planned = plan(mean, rows, n=[4000], functional=lambda point: point[0], n_emulations=4)
+    error = 1.959964 * rows[:, 0].std() / math.sqrt(4000)
+    assert planned.is_of_functional
+    # Four emulations of 4000: each standard deviation is known to 1 / sqrt(8000) = 1.1%.
+    assert planned.rows[0].width == pytest.approx(error, rel=0.03)
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_table_and_the_picture(tmp_path, capsys):
+    rows = np.random.default_rng(0).normal(size=(400, 3)) * [0.2, 0.9, 0.3]
+    pilot = tmp_path / "pilot.csv"
+    np.savetxt(pilot, rows, delimiter=",", header="height,weight,waist", comments="")
+    command = ["plan", str(STUDY), "--pilot", str(pilot), "--columns", "height,weight,waist"]
+    command += ["--n", "1000", "4000", "--bound", "norm_bound=1.5,2", "--width", "0.08"]
+    command += ["--answers-a-day", "200", "--emulations", "2"]
+    command += ["--json", str(tmp_path / "plan.json"), "--picture", str(tmp_path / "plan.png")]
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    record = json.loads((tmp_path / "plan.json").read_text())
+    assert [one["n"] for one in record["rows"]] == [1000, 4000, 1000, 4000]
+    assert {one["norm_bound"] for one in record["wanted"]} == {1.5, 2.0}
+    assert "norm_bound 1.5: a width of 0.08 takes" in printed and "in all:" in printed
+    assert (tmp_path / "plan.png").stat().st_size > 5000
+    assert main([*command[:-4], "--columns", "height,weight,nose"]) == 2
