@@ -28,6 +28,7 @@ NAMES = (
     "mechanisms",
     "plotting",
     "replication",
+    "scouting",
     "testing",
 )
 PAGES = [ROOT / "docs" / "api" / f"{name}.md" for name in NAMES]

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.scouting import Scouting
+from geomstats_ldp.estimators.spd_covariance import PrivateSPDCovariance
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.estimators.variances import ComponentVariances
 from geomstats_ldp.exceptions import ProtocolError
@@ -20,12 +22,17 @@ from geomstats_ldp.geometry.registry import space_from_spec
 from geomstats_ldp.losses import PCALoss, SubspaceLoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol.checks import check_preconditioner
+from geomstats_ldp.scouting.histogram import LOWEST
 from geomstats_ldp.validation import check_integer, check_scale, finite_array
 
 
 @shared_docstring
 class PrivatePCA(
-    ComponentVariances, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateEstimator
+    Scouting,
+    ComponentVariances,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BasePrivateEstimator,
 ):
     r"""Leading principal components from one private message per participant.
 
@@ -37,14 +44,16 @@ class PrivatePCA(
 
     Parameters
     ----------
-    norm_bound : float, default=1.0
+    norm_bound : float or "scout", default=1.0
         Public bound B on the norm of a row, in the units of the data. Longer rows are scaled back
-        to it by the participant, so the guarantee holds for any data.
+        to it by the participant, so the guarantee holds for any data. With "scout" a first share of
+        the participants answers a private histogram of norms, from which it follows.
     {privacy}
-    initial_point : array-like, shape [n_features] or [n_components, n_features], optional
+    initial_point : array-like, shape [n_features] or [n_components, n_features], or "scout"
         Public first guess and centre of the working region; it also fixes the sign of one
         component. It is scaled to unit length. Default (1, ..., 1). Several components take
-        independent rows that span the guess, and have no default.
+        independent rows that span the guess, and have no default. With "scout" a first share of the
+        participants gives a rough estimate, one component with its largest entry positive.
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought, or root of the
         sum of squared principal angles to the subspace; together with the query radius it must
@@ -81,15 +90,16 @@ class PrivatePCA(
     """
 
     _min_features = 2
+    _scoutable = ("norm_bound", "initial_point")
 
     def __init__(
         self,
-        norm_bound: float = 1.0,
+        norm_bound: float | str = 1.0,
         epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,
-        initial_point: ArrayLike | None = None,
+        initial_point: ArrayLike | str | None = None,
         region_radius: float = 1.0,
         n_components: int = 1,
         n_participants: int | None = None,
@@ -132,7 +142,7 @@ class PrivatePCA(
         return check_scale("region_radius", self.region_radius) * self._unit_of_radius
 
     def _known_shape(self):
-        if self._is_direction or self.initial_point is None:
+        if self._is_direction or self.initial_point is None or "initial_point" in self._sought():
             return super()._known_shape()
         return self._shape_of_initial_point((self.n_components, "n"))[1:]
 
@@ -173,6 +183,20 @@ class PrivatePCA(
             return np.eye(geometry.dim)
         matrix = finite_array("preconditioner", preconditioner, (geometry.dim + 1,) * 2)
         return check_preconditioner(geometry.basis @ matrix @ geometry.basis.T, geometry.dim)
+
+    def _n_directions(self):
+        return self.n_components
+
+    def _start_protocol(self, width):
+        # Under so small a bound all rows have one length: their second moment needs no bound.
+        covariance = PrivateSPDCovariance(
+            norm_bound=LOWEST,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            n_rounds=1,
+        )
+        return covariance._make_protocol(width, None)
 
     # ---------------------------------------------------------------- scikit-learn
 

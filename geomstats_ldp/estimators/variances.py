@@ -37,7 +37,7 @@ class ComponentVariances:
 
     server_: Any
     protocol_: Any
-    norm_bound: float
+    norm_bound: float | str
     epsilon: float | dict[str, float]
     delta: float
     mechanism: str
@@ -59,7 +59,7 @@ class ComponentVariances:
         estimator : PrivateFrechetMean
             In one round.
         """
-        half = check_scale("norm_bound", self.norm_bound) ** 2 / 2
+        half = self._row_bound() ** 2 / 2
         return PrivateFrechetMean(
             data_radius=half,
             epsilon=self.epsilon,
@@ -69,6 +69,12 @@ class ComponentVariances:
             region_radius=half,
             n_rounds=1,
         )
+
+    def _row_bound(self):
+        """Bound on the norm of a row, which scouts may have found."""
+        if isinstance(self.norm_bound, str) and hasattr(self, "protocol_"):
+            return self.protocol_.loss_spec["norm_bound"]
+        return check_scale("norm_bound", self.norm_bound)
 
     def fit_variance(self, X: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn the total variance from people who were not among the rows of `fit`.
@@ -87,7 +93,7 @@ class ComponentVariances:
         """
         check_is_fitted(self, "server_")
         rows = self._check_rows(X, reset=False)
-        lengths = np.minimum(np.linalg.norm(rows, axis=1), self.norm_bound)[:, None] ** 2
+        lengths = np.minimum(np.linalg.norm(rows, axis=1), self._row_bound())[:, None] ** 2
         estimator = self.variance_estimator()
         if self.random_state is not None:
             # Streams that the messages of `fit` do not share.

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from geomstats_ldp import Participant, PrivateFrechetMean, PrivatePCA, Tuning
+from geomstats_ldp import (
+    Participant,
+    PrivateFrechetMean,
+    PrivateLinearRegression,
+    PrivatePCA,
+    Tuning,
+)
 from geomstats_ldp.exceptions import InvalidMessageError, MessageError, ProtocolError
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.score_regression import (
@@ -74,6 +80,20 @@ def test_estimators_with_groups_are_cloned_and_searched_as_others():
     counts = np.array([told[g]["n_participants"] for g in EPSILON])
     weights = np.array([told[g]["weight"] for g in EPSILON])
     assert counts @ weights == pytest.approx(120) and weights[1] > 5 * weights[0]
+
+
+def test_regressions_and_variances_have_groups_too():
+    rows, groups = make_rows(400)
+    line = PrivateLinearRegression(epsilon=EPSILON, feature_bound=3.0)
+    line.fit(rows[:, :2], rows[:, 2], groups)
+    told = line.diagnostics_["groups"]
+    counts = [told[name]["n_participants"] for name in EPSILON]
+    assert counts == [np.sum(groups == name) for name in EPSILON]
+    assert told["open"]["weight"] > told["strict"]["weight"]
+    pca = make_pca().fit(rows, groups=groups).fit_variance(rows, groups)
+    assert np.isfinite(pca.total_variance_.standard_error).all()
+    with pytest.raises(ProtocolError, match="epsilon must be"):
+        make_pca(norm_bound="scout").fit(rows, groups=groups)
 
 
 @pytest.mark.parametrize(
