@@ -26,6 +26,7 @@ NAMES = (
     "inference",
     "losses",
     "mechanisms",
+    "planning",
     "plotting",
     "replication",
     "scouting",

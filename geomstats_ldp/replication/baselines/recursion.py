@@ -47,7 +47,7 @@ class Checkpoints(NamedTuple):
         numbers mean no regression along the path.
     anchors, estimates : array, shape [n_checkpoints, *point_shape]
     safeguards : array of int, shape [n_checkpoints, 3]
-        `State.safeguards` at the estimate.
+        Those of the state at the estimate.
     sums : CentredSums
     """
 
