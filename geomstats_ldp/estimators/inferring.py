@@ -32,6 +32,9 @@ from geomstats_ldp.validation import check_choice, check_integer
 #: Kinds of confidence regions.
 KINDS = ("wald", "score")
 
+#: Largest step of a difference of scores, in radii of the working region.
+_LARGEST_STEP = 0.01
+
 
 class Inferring:
     """Mixin that turns the state of `server_` into inference."""
@@ -243,8 +246,12 @@ class Inferring:
         except NotReadyError:
             return
         loss, point = loss_of(self.protocol_), self.server_.estimate()
-        change = self._clipping.score_change(loss, self.protocol_.geometry, point)
-        notices.warn_if_clipped(self._clipping, change, sandwich, loss)
+        place = loss, self.protocol_.geometry, point
+        change = self._clipping.score_change(*place)
+        longest = _LARGEST_STEP * self.protocol_.working_region.radius
+        steps = np.minimum(np.sqrt(np.diag(sandwich.covariance)), longest)
+        hessian = sandwich.hessian + self._clipping.hessian_change(*place, steps)
+        notices.warn_if_clipped(self._clipping, change, hessian, sandwich, loss)
         self._clipping = self._clipping._replace(given=(), kept=())  # data are not kept
 
     def _coordinates(self):

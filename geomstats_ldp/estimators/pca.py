@@ -73,6 +73,9 @@ class PrivatePCA(
         Of collections in rounds, after `fit_variance`; see `explained_variance` for intervals.
     total_variance_ : SmoothFunctional
         Mean squared length of a clipped row, after `fit_variance`.
+    scouted_ : Scouted
+        Of `fit` with a parameter that is "scout": what scouts were asked, how many there were, and
+        the parameters that they found.
     {fitted}
 
     Examples
