@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geomstats_ldp import PrivateFrechetMean, PrivateVMFLocation, plan
+from geomstats_ldp import PrivateFrechetMean, PrivateLinearRegression, PrivateVMFLocation, plan
 from geomstats_ldp.cli import main
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.planning.plan import Plan, Row, between
@@ -120,6 +120,11 @@ def test_bad_arguments_are_named(arguments, match):
     estimator = PrivateVMFLocation(initial_point=LAW)
     with pytest.raises(ValueError, match=match):
         plan(estimator, **({"pilot": people(20, 0)} | arguments))
+
+
+def test_regressions_are_refused():
+    with pytest.raises(ProtocolError, match="estimator must take rows alone"):
+        plan(PrivateLinearRegression(), people(20, 0), n=[1000])
 
 
 @pytest.mark.slow
