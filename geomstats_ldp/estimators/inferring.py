@@ -323,10 +323,11 @@ def _pair_report(server):
 
 def _round_report(server):
     """Counts of a collection in rounds."""
-    return {
+    report = {
         "engine": server.engine.name,
         "n_participants": server.n_participants,
         "n_rounds_closed": server.n_closed,
         "answers_by_round": server.state.counts.sum(axis=1).tolist(),
         "is_complete": server.is_complete,
     }
+    return report if server.protocol.groups is None else report | {"groups": server.groups()}

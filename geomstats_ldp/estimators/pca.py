@@ -98,7 +98,7 @@ class PrivatePCA(
     def __init__(
         self,
         norm_bound: float | str = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

@@ -53,7 +53,7 @@ class Scouted(NamedTuple):
 class Scouting:
     """Mixin of estimators with parameters that may be "scout"."""
 
-    epsilon: float
+    epsilon: float | dict[str, float]
     delta: float
     mechanism: str
     initial_point: Any
@@ -131,7 +131,7 @@ class Scouting:
             self._n_directions(),
         )
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -142,6 +142,9 @@ class Scouting:
             block. Where a parameter is "scout" the first rows are those of the scouts.
         y : None
             Ignored.
+        groups : array-like of str, shape [n_participants], optional
+            Public name of the group of each participant, where `epsilon` has groups; scouts have
+            none.
 
         Returns
         -------
@@ -150,14 +153,14 @@ class Scouting:
         sought = self._sought()
         if not sought:
             vars(self).pop("scouted_", None)
-            return super().fit(X, y)  # type: ignore[misc]
+            return super().fit(X, y, groups)  # type: ignore[misc]
         rows = self._check_rows(X, dtype=[np.float64, np.float32])
         plan, seed = self.scout_plan(rows.shape[1]), seed_sequence(self.random_state)
         found, n_scouts = _asked(plan, rows, len(sought), seed)
         if self.random_state is not None:
             found = {**found, "random_state": np.random.default_rng(seed.spawn(1)[0])}
         study = clone(self).set_params(**found)
-        study.fit(_safe_indexing(X, slice(n_scouts, None)))
+        study.fit(_safe_indexing(X, slice(n_scouts, None)), groups=groups)
         if hasattr(self, "server_") and not self._planned_by_fit:
             notices.warn_if_discarded(self.server_)
         found.pop("random_state", None)

@@ -69,7 +69,7 @@ class PrivateVMFLocation(Scouting, LocationEstimator):
     def __init__(
         self,
         kappa: float = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,
