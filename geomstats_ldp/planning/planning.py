@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from geomstats_ldp.exceptions import (
     HessianFloorWarning,
@@ -66,7 +67,7 @@ def plan(
     Parameters
     ----------
     estimator : estimator of the package
-        Not changed.
+        Not changed. Regressions cannot be planned: their rows come in two parts.
     pilot : array-like, shape [m, *data_shape]
         Public rows. Up to 2000 of them, evenly spaced, make the oracle; all of them the
         emulations.
@@ -109,6 +110,10 @@ def plan(
     >>> [row.n for row in planned.rows]
     [1000, 4000]
     """
+    if get_tags(estimator).target_tags.required:
+        raise ProtocolError(
+            f"estimator must take rows alone; got {type(estimator).__name__}, which needs y as well"
+        )
     rows = finite_array("pilot", pilot, (...,))
     if rows.ndim < 2 or len(rows) < 2:
         raise ProtocolError(f"pilot must hold at least two rows; got shape {rows.shape}")
@@ -119,6 +124,8 @@ def plan(
     check_integer("n_emulations", n_emulations, 2)
     check_integer("largest_emulation", largest_emulation)
     grid = {"epsilon": [estimator.epsilon] if epsilon is None else list(epsilon)}
+    if any(isinstance(value, dict) for value in grid["epsilon"]):
+        raise ProtocolError("epsilon must be one number for a plan; give epsilon=[...] of its own")
     grid |= {name: list(values) for name, values in (bounds or {}).items()}
     unknown = grid.keys() - estimator.get_params().keys()
     if unknown:

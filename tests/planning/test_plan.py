@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geomstats_ldp import PrivateFrechetMean, PrivateVMFLocation, plan
+from geomstats_ldp import PrivateFrechetMean, PrivateLinearRegression, PrivateVMFLocation, plan
 from geomstats_ldp.cli import main
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.planning.plan import Plan, Row, between
@@ -111,6 +111,7 @@ def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
         ({"n": [1000], "largest_emulation": 500}, "largest_emulation=500"),
         ({"n": [1000], "n_emulations": 1}, "n_emulations"),
         ({"n": [1000], "level": 2}, "level"),
+        ({"n": [1000], "epsilon": [1.0, {"strict": 1.0}]}, "epsilon must be one number for a plan"),
         ({"n": [1000], "pilot": [1.0, 2.0]}, "pilot must hold"),
         ({"n": [1000], "pilot": [[1.0, math.nan, 0.0]] * 3}, "pilot must"),
     ],
@@ -119,6 +120,11 @@ def test_bad_arguments_are_named(arguments, match):
     estimator = PrivateVMFLocation(initial_point=LAW)
     with pytest.raises(ValueError, match=match):
         plan(estimator, **({"pilot": people(20, 0)} | arguments))
+
+
+def test_regressions_are_refused():
+    with pytest.raises(ProtocolError, match="estimator must take rows alone"):
+        plan(PrivateLinearRegression(), people(20, 0), n=[1000])
 
 
 @pytest.mark.slow
