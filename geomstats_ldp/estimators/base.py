@@ -21,7 +21,7 @@ from geomstats_ldp.defaults import (
     widened_radius,
 )
 from geomstats_ldp.estimators import notices
-from geomstats_ldp.estimators.collecting import Collecting
+from geomstats_ldp.estimators.emulating import Emulating
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import ProtocolError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
+class BasePrivateEstimator(Emulating, Inferring, BaseEstimator):
     """Base of the estimators; subclasses name the space, its centre and the loss.
 
     Attributes

@@ -19,7 +19,7 @@ from geomstats_ldp import (
     Tuning,
     register_space,
 )
-from geomstats_ldp.estimators import collecting
+from geomstats_ldp.estimators import emulating
 from geomstats_ldp.exceptions import (
     ArgumentTypeError,
     FewParticipantsWarning,
@@ -187,7 +187,7 @@ def test_a_region_takes_as_many_as_is_said(dim, n_rounds):
 
 def test_too_few_rows_are_told_of_before_the_work(monkeypatch):
     """As an error, the warning leaves everything undone: 86 matrices of 30 x 30 took a minute."""
-    monkeypatch.setattr(collecting, "emulate", None)
+    monkeypatch.setattr(emulating, "emulate", None)
     data = np.broadcast_to(np.eye(30), (86, 30, 30))
     mean = PrivateFrechetMean(SPDMatrices(30), initial_point=np.eye(30))
     with warnings.catch_warnings():
