@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
 from geomstats_ldp.estimators import notices
+from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import (
     InvalidMessageError,
@@ -466,17 +467,10 @@ class Collecting:
 
     def _check_rows(self, X, reset=True, dtype=np.float64):
         options = {"dtype": dtype, "allow_nd": True}
-        try:
-            if not reset:
-                return validate_data(self, X, reset=False, **options)
-            return check_array(
-                X, estimator=self, input_name="X", ensure_min_features=self._min_features, **options
-            )
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-        # The text of numpy quotes the value, which is somebody's datum.
-        raise ValueError("X must be an array of real numbers; it contains something else")
+        if not reset:
+            return unquoted("X", validate_data, self, X, reset=False, **options)
+        options |= {"input_name": "X", "ensure_min_features": self._min_features}
+        return unquoted("X", check_array, X, estimator=self, **options)
 
     def _new_server(self, protocol):
         tuning = check_tuning(self.tuning)

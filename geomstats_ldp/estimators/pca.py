@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import sphere_of_width, unit_vector
@@ -150,7 +151,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         projection : array, shape [n]
         """
         check_is_fitted(self, "server_")
-        return validate_data(self, X, dtype=np.float64, reset=False) @ self.estimate_
+        return unquoted("X", validate_data, self, X, dtype=np.float64, reset=False) @ self.estimate_
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Projection of each row on the leading direction, as a column.
@@ -182,5 +183,5 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
         score : float
         """
         check_is_fitted(self, "server_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
         return -self._mean_loss(X)
