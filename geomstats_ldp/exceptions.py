@@ -111,6 +111,10 @@ class SmoothnessWarning(LDPWarning):
     """A function of the parameter is not smooth over the uncertainty of the parameter."""
 
 
+class TiedComponentsWarning(LDPWarning):
+    """Neighbouring eigenvalues cannot be told apart, nor then their components."""
+
+
 class WeakCurvatureWarning(LDPWarning):
     """The Hessian is known too badly in some direction for a Wald region to be relied on."""
 

@@ -34,7 +34,7 @@ LARGEST_DELTA = 1e-3
 _EDGE = 1e-6
 
 
-class _Latch:
+class Latch:
     """Lets one through. Threads, and copies in one process, share it; a pickle holds its state."""
 
     def __init__(self):
@@ -61,7 +61,7 @@ class _Latch:
 
 
 @contextmanager
-def _silence():
+def silence():
     """No warning and no floating point error, whatever the program around has asked numpy for."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -124,7 +124,7 @@ class Participant:
     ):
         self.protocol = check_is_protocol(protocol)
         self.random_state = random_state
-        self._latch = _Latch()
+        self._latch = Latch()
         self._streams = None
         check_limits(protocol.to_spec())
         if random_state is None and fingerprint is None and max_epsilon is None:
@@ -184,7 +184,7 @@ class Participant:
         """What is wrong with a datum, or None; raised elsewhere, so that no error is chained."""
         shape, asked = self._loss.data_shape(self.protocol.geometry), self._data_shape()
         try:
-            with _silence():
+            with silence():
                 checked = self._check_data(datum)
         except ValueError as error:  # the texts of losses leave the datum out
             return str(error)
@@ -237,7 +237,7 @@ class Participant:
                 "this participant has answered, and a second answer would spend epsilon again; "
                 "another person needs a Participant of their own"
             )
-        with _silence():
+        with silence():
             candidate = self.protocol.mechanism.release_candidate(self._score(point, datum))
         message = Message(*address, None, candidate)
         return replace(message, tangent_vec=self.protocol.tangent_vec(message, point))
@@ -275,7 +275,7 @@ class Participant:
         geometry = self.protocol.geometry
         vector, score = np.zeros(geometry.shape), np.zeros(geometry.dim)
         try:
-            with _silence():
+            with silence():
                 checked = self._check_data(datum)
                 if checked.shape == self._loss.data_shape(geometry):
                     clipped = clip_data(self._loss, geometry, checked[None])[0]

@@ -26,8 +26,10 @@ NAMES = (
     "inference",
     "losses",
     "mechanisms",
+    "planning",
     "plotting",
     "replication",
+    "scouting",
     "testing",
 )
 PAGES = [ROOT / "docs" / "api" / f"{name}.md" for name in NAMES]

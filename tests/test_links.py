@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import pkgutil
 import re
 from pathlib import Path
 
@@ -73,3 +74,14 @@ def test_every_public_name_is_in_the_reference():
     for name in ("exceptions", "schedules"):
         expected |= set(own_names(importlib.import_module(f"geomstats_ldp.{name}")))
     assert expected - listed == set()
+
+
+def test_what_the_map_of_the_paper_names_is_there():
+    text = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+    names = re.findall(r"`((?:geomstats_ldp|docs|tests)[\w./]*)`", text)
+    assert len(names) > 40
+    for name in names:
+        if "/" in name:
+            assert (ROOT / name).exists(), f"{name} is not there"
+        else:
+            pkgutil.resolve_name(name)

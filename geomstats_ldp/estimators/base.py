@@ -221,7 +221,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         return self._to_internal(np.asarray(center))
 
     def _region_radius(self, space):
-        """Radius of the working region."""
+        """Radius of the working region, a geodesic distance of the protocol."""
         return self.region_radius
 
     def _make_mechanism(self, geometry, loss, query_region):

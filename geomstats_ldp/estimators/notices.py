@@ -16,6 +16,7 @@ from geomstats_ldp.exceptions import (
     SafeguardWarning,
     SeedWarning,
     SmoothnessWarning,
+    TiedComponentsWarning,
     UninformativeRegionWarning,
     WeakCurvatureWarning,
     WeakPrivacyWarning,
@@ -129,6 +130,18 @@ def warn_if_weak(sandwich, prediction, rule):
             'kind="score" gives a region that holds all the same; more participants or a larger '
             "epsilon would help",
             WeakCurvatureWarning,
+        )
+
+
+def warn_if_tied(ties, n_components):
+    """Eigenvalues with equal neighbours have no components of their own."""
+    for i in ties:
+        what = "the order and the directions of these two components mean nothing"
+        if i == n_components:
+            what = "where the subspace ends is not known; another n_components would help"
+        warn(
+            f"eigenvalues {i} and {i + 1} cannot be told apart: {what}",
+            TiedComponentsWarning,
         )
 
 

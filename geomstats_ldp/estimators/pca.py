@@ -1,4 +1,4 @@
-"""Private leading principal direction."""
+"""Private leading principal direction, or subspace of several components."""
 
 from __future__ import annotations
 
@@ -13,44 +13,67 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
 from geomstats_ldp.estimators.rows import unquoted
+from geomstats_ldp.estimators.scouting import Scouting
+from geomstats_ldp.estimators.spd_covariance import PrivateSPDCovariance
 from geomstats_ldp.estimators.tuning import Tuning
+from geomstats_ldp.estimators.variances import ComponentVariances
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import sphere_of_width, unit_vector
-from geomstats_ldp.losses import PCALoss
+from geomstats_ldp.geometry import projection_on, sphere_of_width, unit_vector
+from geomstats_ldp.geometry.registry import space_from_spec
+from geomstats_ldp.losses import PCALoss, SubspaceLoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol.checks import check_preconditioner
-from geomstats_ldp.validation import finite_array
+from geomstats_ldp.scouting.histogram import LOWEST
+from geomstats_ldp.validation import check_integer, check_scale, finite_array
 
 
 @shared_docstring
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateEstimator):
-    r"""Leading principal direction from one private message per participant.
+class PrivatePCA(
+    Scouting,
+    ComponentVariances,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BasePrivateEstimator,
+):
+    r"""Leading principal components from one private message per participant.
 
     The target is the leading eigenvector of :math:`E[y y^T]` for rows y clipped to norm
-    `norm_bound`: the second moment about the origin, so that centring and scaling are public steps
-    taken beforehand. It is estimated on the unit sphere by averaged Riemannian stochastic gradient
-    descent over symmetric query pairs, and comes with a Wald confidence region.
+    `norm_bound`, or the span of the k leading ones: the second moment about the origin, so that
+    centring and scaling are public steps taken beforehand. One component is estimated on the unit
+    sphere, a subspace of several on the Grassmannian, by averaged Riemannian stochastic gradient
+    descent over symmetric query pairs or by regression in rounds, with a confidence region.
 
     Parameters
     ----------
-    norm_bound : float, default=1.0
+    norm_bound : float or "scout", default=1.0
         Public bound B on the norm of a row, in the units of the data. Longer rows are scaled back
-        to it by the participant, so the guarantee holds for any data.
+        to it by the participant, so the guarantee holds for any data. With "scout" a first share of
+        the participants answers a private histogram of norms, from which it follows.
     {privacy}
-    initial_point : array-like, shape [n_features], optional
-        Public first guess and centre of the working region; it also fixes the sign. It is scaled
-        to unit length. Default (1, ..., 1).
+    initial_point : array-like, shape [n_features] or [n_components, n_features], or "scout"
+        Public first guess and centre of the working region; it also fixes the sign of one
+        component. It is scaled to unit length. Default (1, ..., 1). Several components take
+        independent rows that span the guess, and have no default. With "scout" a first share of the
+        participants gives a rough estimate, one component with its largest entry positive.
     region_radius : float, default=1.0
-        Angle in radians about `initial_point` within which the direction is sought; together with
-        the query radius it must stay under pi/2.
+        Angle in radians about `initial_point` within which the direction is sought, or root of the
+        sum of squared principal angles to the subspace; together with the query radius it must
+        stay under pi/2.
+    n_components : int, default=1
+        Dimension k of the subspace, less than the number of features.
     {run}
 
     Attributes
     ----------
-    estimate_ : array, shape [n_features]
-        Leading direction, a unit vector.
-    components_ : array, shape [1, n_features]
-        The same, in the shape of scikit-learn's PCA.
+    estimate_ : array, shape [n_features] or [n_features, n_features]
+        Leading direction, a unit vector; of several components the projection on their span.
+    components_ : array, shape [n_components, n_features]
+        Orthonormal basis of the span, in the shape of scikit-learn's PCA: largest variance first,
+        and several each with the largest entry positive.
+    explained_variance_, explained_variance_ratio_ : array, shape [n_components]
+        Of collections in rounds, after `fit_variance`; see `explained_variance` for intervals.
+    total_variance_ : SmoothFunctional
+        Mean squared length of a clipped row, after `fit_variance`.
     {fitted}
 
     Examples
@@ -68,17 +91,18 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
     """
 
     _min_features = 2
-    _retraction = "projection"
+    _scoutable = ("norm_bound", "initial_point")
 
     def __init__(
         self,
-        norm_bound: float = 1.0,
+        norm_bound: float | str = 1.0,
         epsilon: float = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,
-        initial_point: ArrayLike | None = None,
+        initial_point: ArrayLike | str | None = None,
         region_radius: float = 1.0,
+        n_components: int = 1,
         n_participants: int | None = None,
         n_rounds: int | None = None,
         tuning: Tuning | None = None,
@@ -98,48 +122,106 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
             random_state=random_state,
         )
         self.norm_bound = norm_bound
+        self.n_components = n_components
 
     # ---------------------------------------------------------------- protocol
 
+    @property
+    def _is_direction(self):
+        return check_integer("n_components", self.n_components) == 1
+
+    @property
+    def _retraction(self):
+        return "projection" if self._is_direction else "exponential"
+
+    @property
+    def _unit_of_radius(self):
+        """A principal angle of one radian is this long in the Frobenius metric of projections."""
+        return 1.0 if self._is_direction else math.sqrt(2.0)
+
+    def _region_radius(self, space):
+        return check_scale("region_radius", self.region_radius) * self._unit_of_radius
+
+    def _known_shape(self):
+        if self._is_direction or self.initial_point is None or "initial_point" in self._sought():
+            return super()._known_shape()
+        return self._shape_of_initial_point((self.n_components, "n"))[1:]
+
     def _make_space(self, width):
-        return sphere_of_width(width)
+        if self._is_direction:
+            return sphere_of_width(width)
+        check_integer("n_components", self.n_components, 1, width - 1)
+        return space_from_spec({"name": "Grassmannian", "n": width, "p": self.n_components})
 
     def _make_center(self, space):
-        return unit_vector(self.initial_point, space.dim + 1)
+        if self._is_direction:
+            return unit_vector(self.initial_point, space.dim + 1)
+        if self.initial_point is None:
+            raise ProtocolError(
+                f"initial_point must be given for n_components={self.n_components}: independent "
+                "rows that span a public first guess of the subspace; got None"
+            )
+        return projection_on(self.initial_point, "initial_point")
 
     def _loss_names(self):
-        return (PCALoss.name,)
+        return (PCALoss.name if self._is_direction else SubspaceLoss.name,)
 
     def _make_loss(self, space, center):
-        return PCALoss(norm_bound=self.norm_bound)
+        loss = PCALoss if self._is_direction else SubspaceLoss
+        return loss(norm_bound=self.norm_bound)
 
     def _check_query_region(self, query_region):
-        if not query_region.radius < math.pi / 2:
+        if not query_region.radius < math.pi / 2 * self._unit_of_radius:
             raise ProtocolError(
                 "region_radius plus the query radius must stay under pi/2, where u and -u cannot "
-                f"be told apart; got {query_region.radius:.4g} in all"
+                f"be told apart; got {query_region.radius / self._unit_of_radius:.4g} in all"
             )
 
     def _make_preconditioner(self, preconditioner, geometry):
+        if not self._is_direction:
+            return super()._make_preconditioner(preconditioner, geometry)
         if preconditioner is None:
             return np.eye(geometry.dim)
         matrix = finite_array("preconditioner", preconditioner, (geometry.dim + 1,) * 2)
         return check_preconditioner(geometry.basis @ matrix @ geometry.basis.T, geometry.dim)
 
+    def _n_directions(self):
+        return self.n_components
+
+    def _start_protocol(self, width):
+        # Under so small a bound all rows have one length: their second moment needs no bound.
+        covariance = PrivateSPDCovariance(
+            norm_bound=LOWEST,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            n_rounds=1,
+        )
+        return covariance._make_protocol(width, None)
+
     # ---------------------------------------------------------------- scikit-learn
 
     @property
     def components_(self) -> np.ndarray:
-        """Leading direction as a row, shape [1, n_features]."""
+        """Leading directions as rows, shape [n_components, n_features].
+
+        Warns
+        -----
+        TiedComponentsWarning
+            If eigenvalues in a subspace, or at its edge, cannot be told apart in a collection in
+            rounds. Pairs tell the order, and not how sure it is.
+        """
         check_is_fitted(self, "server_")
-        return self.estimate_[None, :]
+        if self._is_direction:
+            return self.estimate_[None, :]
+        return self._ordered_components()
 
     @property
     def _n_features_out(self):
-        return 1
+        return self.n_components
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Projection of each row on the leading direction.
+        """Projection of each row on the leading direction, or on each of the components.
 
         Parameters
         ----------
@@ -148,13 +230,14 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
 
         Returns
         -------
-        projection : array, shape [n]
+        projection : array, shape [n] or [n, n_components]
         """
         check_is_fitted(self, "server_")
-        return unquoted("X", validate_data, self, X, dtype=np.float64, reset=False) @ self.estimate_
+        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
+        return X @ (self.estimate_ if self._is_direction else self.components_.T)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Projection of each row on the leading direction, as a column.
+        """Projection of each row on the components, as columns.
 
         Parameters
         ----------
@@ -163,12 +246,32 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BasePrivateE
 
         Returns
         -------
-        projection : array, shape [n, 1]
+        projection : array, shape [n, n_components]
         """
-        return self.predict(X)[:, None]
+        projection = self.predict(X)
+        return projection[:, None] if self._is_direction else projection
+
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
+        """Rows with given projections on the components, in their span.
+
+        Parameters
+        ----------
+        X : array-like, shape [n, n_components]
+
+        Returns
+        -------
+        rows : array, shape [n, n_features]
+
+        Raises
+        ------
+        ProtocolError
+            If the shape is wrong, or an entry is not finite.
+        """
+        check_is_fitted(self, "server_")
+        return finite_array("X", X, ("n", self._n_features_out)) @ self.components_
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss: half the mean square of the rows' projections.
+        """Minus the mean loss: half the mean squared length of the rows' projections.
 
         Rows are not clipped, so that a search over `norm_bound` compares one loss.
 

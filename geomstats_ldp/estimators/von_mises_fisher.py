@@ -5,15 +5,18 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.frechet import PrivateFrechetMean
 from geomstats_ldp.estimators.location import LocationEstimator
+from geomstats_ldp.estimators.scouting import Scouting
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry import sphere_of_width, unit_vector
 from geomstats_ldp.losses import VonMisesFisherLoss
 from geomstats_ldp.mechanisms.streams import Seed
+from geomstats_ldp.scouting.histogram import LOWEST
 
 
 @shared_docstring
-class PrivateVMFLocation(LocationEstimator):
+class PrivateVMFLocation(Scouting, LocationEstimator):
     r"""Mean direction from one private message per participant.
 
     The target is :math:`E[Y] / |E[Y]|`, the location of a von Mises-Fisher law with known
@@ -25,9 +28,9 @@ class PrivateVMFLocation(LocationEstimator):
         Concentration in the loss :math:`-\kappa \mu^T y`. It bounds the score and scales the
         Hessian; the target does not depend on it, nor does the region.
     {privacy}
-    initial_point : array-like, shape [n_features], optional
+    initial_point : array-like, shape [n_features], or "scout", optional
         Public first guess and centre of the working region, scaled to unit length. Default
-        (1, ..., 1).
+        (1, ..., 1). With "scout" a first share of the participants gives a rough estimate.
     region_radius : float, default=1.0
         Angle in radians about `initial_point` within which the direction is sought.
     {run}
@@ -57,6 +60,7 @@ class PrivateVMFLocation(LocationEstimator):
 
     _min_features = 2
     _retraction = "projection"
+    _scoutable = ("initial_point",)
     space = None
 
     def __init__(
@@ -66,7 +70,7 @@ class PrivateVMFLocation(LocationEstimator):
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,
-        initial_point: ArrayLike | None = None,
+        initial_point: ArrayLike | str | None = None,
         region_radius: float = 1.0,
         n_participants: int | None = None,
         n_rounds: int | None = None,
@@ -99,3 +103,15 @@ class PrivateVMFLocation(LocationEstimator):
 
     def _make_loss(self, space, center):
         return VonMisesFisherLoss(kappa=self.kappa)
+
+    def _start_protocol(self, width):
+        # Rows of one length, whose mean has the direction that is sought.
+        mean = PrivateFrechetMean(
+            data_radius=LOWEST,
+            region_radius=LOWEST,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            n_rounds=1,
+        )
+        return mean._make_protocol(width, None)

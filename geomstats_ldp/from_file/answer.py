@@ -42,12 +42,18 @@ def run(arguments):
         text = model.text(estimator, functional, record)
     _warn(caught, estimator)
     print(text)
+    scouted = getattr(estimator, "scouted_", None)
+    if scouted is not None:
+        print(f"{scouted.n_participants} more people scouted: {_in_words(scouted.parameters)}")
     if arguments.json is not None:
         chosen = {name: getattr(arguments, name) for name in ("subtract", "divide_by")}
         chosen |= {name: value for name, value in _parameters(arguments) if name != "random_state"}
         components = _components(model.labels, functional, arguments.level)
         rest = {"components": components, "warnings": texts_of(caught, leave_out=ClippingWarning)}
         asked = {"model": arguments.model, **model.record(), "parameters": chosen}
+        if scouted is not None:
+            found = {name: np.asarray(x).tolist() for name, x in scouted.parameters.items()}
+            rest["scouted"] = {"n_participants": scouted.n_participants, **found}
         _write_json(arguments.json, asked | record | rest)
     if arguments.picture is not None:
         _draw(arguments.picture, model, region, functional)
@@ -98,6 +104,14 @@ def _warn(caught, estimator):
         f"geomstats-ldp: {100 * share:.1f}% of the rows were clipped (a number that no message "
         "protects)",
         file=sys.stderr,
+    )
+
+
+def _in_words(parameters):
+    """Names and values of parameters."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {np.array2string(np.asarray(value), precision=3)}"
+        for name, value in parameters.items()
     )
 
 

@@ -18,6 +18,8 @@ private message, as that person's own device would, and the estimate with its co
 made of these messages only. The bounds are yours to choose, from public knowledge and not from the
 file; rows beyond a bound are clipped to it."""
 
+_SCOUT = "; scout lets the first rows find it, privately"
+
 
 def add_command(commands):
     """Add the command to the subparsers."""
@@ -47,17 +49,18 @@ def _add_model(parser, name):
     elif name != "direction":
         parser.add_argument(
             "--norm-bound",
-            type=float,
+            type=_number_or_scout if name == "pca" else float,
             required=True,
             metavar="B",
-            help="longest row that is taken as it is, after --subtract and --divide-by",
+            help="longest row that is taken as it is, after --subtract and --divide-by"
+            + (_SCOUT if name == "pca" else ""),
         )
     if name in ("pca", "direction"):
         parser.add_argument(
             "--initial-point",
-            type=_numbers,
+            type=_numbers_or_scout,
             metavar="X,Y,Z",
-            help="public first guess of the direction (default: 1,...,1)",
+            help="public first guess of the direction (default: 1,...,1)" + _SCOUT,
         )
     parser.add_argument(
         "--region-radius",
@@ -115,6 +118,16 @@ def _numbers(text):
         return [float(number) for number in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"numbers with commas are needed; got {text!r}") from None
+
+
+def _number_or_scout(text):
+    """A number, or the word."""
+    return text if text == "scout" else float(text)
+
+
+def _numbers_or_scout(text):
+    """Numbers, or the word."""
+    return text if text == "scout" else _numbers(text)
 
 
 def _run(arguments):

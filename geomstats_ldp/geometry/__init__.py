@@ -17,6 +17,7 @@ from geomstats_ldp.geometry.regions import (
 )
 from geomstats_ldp.geometry.registry import origin_of
 from geomstats_ldp.geometry.spaces import RegisteredSpace, register_space
+from geomstats_ldp.geometry.subspaces import principal_angles, projection_on
 
 __all__ = [
     "GeodesicBall",
@@ -29,6 +30,8 @@ __all__ = [
     "log_box",
     "origin_of",
     "orthonormal_basis",
+    "principal_angles",
+    "projection_on",
     "region_of_queries",
     "register_space",
     "spectral_band",

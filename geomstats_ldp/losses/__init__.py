@@ -21,6 +21,7 @@ from geomstats_ldp.losses.regression import (
     LogisticRegressionLoss,
 )
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
+from geomstats_ldp.losses.subspace import SubspaceLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
 from geomstats_ldp.registry import Registry, add_class, place_of
@@ -34,6 +35,7 @@ _LossClass = TypeVar("_LossClass", bound=type[Loss])
 _OWN = (
     VonMisesFisherLoss,
     PCALoss,
+    SubspaceLoss,
     FrechetLoss,
     PseudoHuberLoss,
     TransformedFrechetLoss,
@@ -151,6 +153,7 @@ __all__ = [
     "TargetHessian",
     "VonMisesFisherLoss",
     "PCALoss",
+    "SubspaceLoss",
     "FrechetLoss",
     "PseudoHuberLoss",
     "TransformedFrechetLoss",

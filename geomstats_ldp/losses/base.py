@@ -305,7 +305,8 @@ class Loss(ABC):
         -------
         moment : str or None
             "first" for scores -P_q y on the unit sphere, up to a factor, "second" for
-            -P_q y y^T q, up to a factor; "quadratic" on flat spaces for losses that are quadratic
+            -P_q y y^T q there, or -(Q y y^T (I - Q) + (I - Q) y y^T Q) / 2 for the projection Q of
+            a Grassmannian, up to a factor; "quadratic" on flat spaces for losses that are quadratic
             along every geodesic, with scores A (q - c) in which matrix A and point c belong to
             the datum; "covariance" for (q - y y^T) / 2 on SPD matrices with the affine-invariant
             metric. None, the default, for no moment.

@@ -91,16 +91,38 @@ def sphere_points(candidates: ArrayLike, width: int) -> np.ndarray:
     -------
     points : array, shape [n, width]
     """
-    candidates = np.asarray(candidates, dtype=np.uint64)[:, None]
-    blocks = np.arange(-(-width // 2), dtype=np.uint64)[None, :]
-    zero = np.zeros_like(blocks)
-    key = candidates & _LOW, candidates >> _SHIFT
-    x0, x1, x2, x3 = philox4x32((blocks, zero, zero, zero), key)
+    x0, x1, x2, x3 = _candidate_blocks(candidates, -(-width // 2))
     radius = np.sqrt(-2.0 * np.log(_uniform(x0, x1)))
     angle = 2.0 * math.pi * _uniform(x2, x3)
     normals = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
-    normals = normals.reshape(len(candidates), -1)[:, :width]
+    normals = normals.reshape(len(normals), -1)[:, :width]
     return normals / np.sqrt(np.sum(normals * normals, axis=1, keepdims=True))
+
+
+def candidate_words(candidates: ArrayLike, width: int) -> np.ndarray:
+    """Words of 64 bits that the generator gives to candidates.
+
+    Parameters
+    ----------
+    candidates : array of uint64, shape [n]
+    width : int
+
+    Returns
+    -------
+    words : array of uint64, shape [n, width]
+        Words 2j and 2j + 1 are (x0, x1) and (x2, x3) of block j, the first of each high.
+    """
+    x0, x1, x2, x3 = _candidate_blocks(candidates, -(-width // 2))
+    words = np.stack([(x0 << _SHIFT) | x1, (x2 << _SHIFT) | x3], axis=-1)
+    return words.reshape(len(words), -1)[:, :width]
+
+
+def _candidate_blocks(candidates, n_blocks):
+    """Blocks of the generator, four words of shape [n, n_blocks], for candidates of shape [n]."""
+    candidates = np.asarray(candidates, dtype=np.uint64)[:, None]
+    blocks = np.arange(n_blocks, dtype=np.uint64)[None, :]
+    zero = np.zeros_like(blocks)
+    return philox4x32((blocks, zero, zero, zero), (candidates & _LOW, candidates >> _SHIFT))
 
 
 def _uniform(high, low):

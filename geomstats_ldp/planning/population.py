@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +32,8 @@ class Law(NamedTuple):
     probabilities: np.ndarray
 
 
-class Population(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Population:
     """A law of the data, and the minimiser of the mean loss of clipped data.
 
     Attributes
@@ -78,8 +80,12 @@ def population_of(protocol, rows):
     kept = clip_data(loss, geometry, given)
     law = Law(kept, np.full(len(kept), 1.0 / len(kept)))
     unfinished = Population(geometry, loss, law, protocol.initial_point, 0.0, 0.0)
-    target = _minimiser(protocol, unfinished)
-    population = unfinished._replace(target=target)
+    target = minimiser(unfinished, protocol.working_region.radius)
+    if not np.all(protocol.working_region.contains(geometry, target)):
+        raise ProtocolError(
+            "pilot must have its target within region_radius of initial_point; it lies outside"
+        )
+    population = replace(unfinished, target=target)
     axes = tuple(range(1, kept.ndim))
     moved = np.any(~np.isclose(given, kept, rtol=1e-9, atol=0.0), axis=axes) if loss.clips else None
     if moved is None or not moved.any():
@@ -88,25 +94,33 @@ def population_of(protocol, rows):
     with np.errstate(invalid="ignore"):
         shift = float(np.linalg.norm(np.linalg.inv(population_hessian(population)) @ change))
     shift = shift if np.isfinite(shift) else np.inf
-    return population._replace(clipped_share=float(np.mean(moved)), shift=shift)
+    return replace(population, clipped_share=float(np.mean(moved)), shift=shift)
 
 
-def _minimiser(protocol, population):
-    """Newton's method on the mean loss, downhill, from the initial point."""
-    geometry, radius = protocol.geometry, protocol.working_region.radius
-    point = np.array(protocol.initial_point)
+def minimiser(analysis, radius):
+    """Minimiser of a mean loss, by Newton's method, downhill.
+
+    Parameters
+    ----------
+    analysis : object
+        With `geometry`, `loss`, `law` and, to start from, `target`; see `planning.oracle`.
+    radius : float
+        Size of the region in which it is sought; no step is longer than half of it.
+
+    Returns
+    -------
+    point : array, shape [*point_shape]
+        A local minimiser, if there is one in reach.
+    """
+    point = np.array(analysis.target)
     for _ in range(_MOST_STEPS):
-        step = _newton_step(population._replace(target=point))
+        step = _newton_step(replace(analysis, target=point))
         length = float(np.linalg.norm(step))
         step *= min(1.0, _LONGEST_STEP * radius / max(length, 1e-300))
-        moved = _downhill(population, point, step)
+        moved = _downhill(analysis, point, step)
         if moved is None or length < _LAST_STEP * radius:
             break
         point = moved
-    if not np.all(protocol.working_region.contains(geometry, point)):
-        raise ProtocolError(
-            "pilot must have its target within region_radius of initial_point; it lies outside"
-        )
     return point
 
 
@@ -114,7 +128,7 @@ def _newton_step(population):
     """Step against the gradient over the sizes of the Hessian's eigenvalues, in coordinates."""
     geometry, point = population.geometry, population.target
     scores = population.loss.score(geometry, point, population.law.support)
-    gradient = geometry.coordinates(scores, point).mean(axis=0)
+    gradient = population.law.probabilities @ geometry.coordinates(scores, point)
     hessian = population_hessian(population)
     values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
     sizes = np.maximum(np.abs(values), 1e-6 * np.max(np.abs(values)) or 1.0)
@@ -123,11 +137,11 @@ def _newton_step(population):
 
 def _downhill(population, point, step):
     """First point along a step, halved as often as it takes, with a smaller mean loss; or None."""
-    geometry, loss, rows = population.geometry, population.loss, population.law.support
-    before = np.mean(loss.value(geometry, point, rows))
+    geometry, loss, law = population.geometry, population.loss, population.law
+    before = law.probabilities @ loss.value(geometry, point, law.support)
     for _ in range(_N_HALVINGS):
         moved = geometry.exp(geometry.lift(step, point), point)
-        if np.mean(loss.value(geometry, moved, rows)) < before:
+        if law.probabilities @ loss.value(geometry, moved, law.support) < before:
             return moved
         step = step / 2
     return None

@@ -76,7 +76,7 @@ def _check_moment(protocol):
     suits = {
         None: True,
         "first": geometry.name == "Hypersphere",
-        "second": geometry.name == "Hypersphere",
+        "second": geometry.name in ("Hypersphere", "Grassmannian"),
         "quadratic": geometry.is_flat,
         "covariance": geometry.name == "SPDAffineInvariant",
     }

@@ -6,6 +6,7 @@ from geomstats_ldp.score_regression.prediction import (
     predict_round_scores,
     predict_single_query_scores,
 )
+from geomstats_ldp.score_regression.second_moment import LearntMoment, learn_second_moment
 from geomstats_ldp.score_regression.single_query import fit_single_query
 from geomstats_ldp.score_regression.state import (
     RoundState,
@@ -18,6 +19,7 @@ from geomstats_ldp.score_regression.state import (
 )
 
 __all__ = [
+    "LearntMoment",
     "PredictedScore",
     "RoundState",
     "ScoreFit",
@@ -26,6 +28,7 @@ __all__ = [
     "fit_scores",
     "fit_single_query",
     "initial_round_state",
+    "learn_second_moment",
     "merge_states",
     "predict_round_scores",
     "predict_single_query_scores",

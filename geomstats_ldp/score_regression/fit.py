@@ -22,7 +22,7 @@ from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
-    symmetric_basis,
+    hessian_basis,
     third_derivative_design,
 )
 from geomstats_ldp.score_regression.shrinkage import (
@@ -167,9 +167,7 @@ def bending_weights(protocol, answers, centers, fit):
 def _fit_in_chart(protocol, answers, center, weights, twin):
     """Least squares and one hedged step in the chart at `center`."""
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
-    # Scores of a first moment have no other Hessian, whatever the rule makes of it.
-    is_isotropic = rule.hessian == "isotropic" or protocol.rounds.moment == "first"
-    basis = symmetric_basis(dim, is_isotropic)
+    basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
     coords, maps, frames = charted(geometry, twin, answers.points, center)
     design = design_matrices(
         protocol.rounds.moment, geometry, answers.points, center, coords, maps, frames, basis

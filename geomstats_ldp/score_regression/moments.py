@@ -10,6 +10,7 @@ moment of the data, and to first order for all other losses.
   :math:`m = \kappa c - B_c g`, and the Hessian the scalar :math:`\kappa`.
 * Second moment, scores :math:`-P_q S q` on the sphere: modulo the identity, which no score sees,
   :math:`S = -(c (B_c g)^\top + B_c g c^\top) - B_c K B_c^\top`.
+* Second moment on the Grassmannian: see `subspaces`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.schedules import round_radius
+from geomstats_ldp.score_regression import subspaces
 
 #: Moments in which scores can be linear; None for none. "covariance" is for `single_query` only.
 MOMENTS = (None, "first", "second", "quadratic", "covariance")
@@ -40,6 +42,31 @@ def symmetric_basis(dim, is_isotropic):
             matrix[i, j] = matrix[j, i] = 1.0 if i == j else math.sqrt(0.5)
             basis.append(matrix)
     return np.stack(basis)
+
+
+def hessian_basis(geometry, moment, is_isotropic=False):
+    """Orthonormal basis of the Hessians that a loss can have, in coordinates of the public frame.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    moment : None, "first", "second" or "quadratic"
+        Scores of a first moment have multiples of the identity only, those of a second moment on
+        the Grassmannian the differences of two symmetric blocks.
+    is_isotropic : bool
+        Whether multiples of the identity are all that is asked for.
+
+    Returns
+    -------
+    basis : array, shape [n_basis, dim, dim]
+    """
+    if moment == "second" and not is_isotropic and _is_of_subspaces(geometry):
+        return subspaces.hessian_basis(geometry)
+    return symmetric_basis(geometry.dim, is_isotropic or moment == "first")
+
+
+def _is_of_subspaces(geometry):
+    return geometry.name == "Grassmannian"
 
 
 def chart(geometry, points, center, vector, unit, coords, frames, carried):
@@ -128,7 +155,11 @@ def design_matrices(moment, geometry, points, center, coords, maps, frames, basi
         gradients = np.broadcast_to(np.eye(dim), (len(points), dim, dim))
         return np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
     axes = geometry.lift(np.eye(dim), center)
-    scores = _MEAN_SCORES[moment](axes, center, basis, points)
+    mean_scores = _MEAN_SCORES[moment]
+    if _is_of_subspaces(geometry):
+        mean_scores = subspaces.mean_scores
+    scores = mean_scores(axes, center, basis, points)
+    frames, scores = (array.reshape(*array.shape[:2], -1) for array in (frames, scores))
     return maps @ np.einsum("nia,nka->nik", frames, scores)
 
 
@@ -161,10 +192,36 @@ def _first_moment_scores(axes, center, basis, points):
 
 def _second_moment_scores(axes, center, basis, points):
     """Scores -P_q S q, shape [n, dim + n_basis, dim + 1]."""
+    moments = _second_moments_of_directions(axes, center, basis)
+    return -_tangential(np.einsum("kab,nb->nka", moments, points), points)
+
+
+def _second_moments_of_directions(axes, center, basis):
+    """S modulo the identity, shape [dim + n_basis, dim + 1, dim + 1]."""
     mixed = -np.einsum("a,jb->jab", center, axes)
     mixed = mixed + np.swapaxes(mixed, 1, 2)
-    moments = np.concatenate([mixed, -np.einsum("ia,kij,jb->kab", axes, basis, axes)])
-    return -_tangential(np.einsum("kab,nb->nka", moments, points), points)
+    return np.concatenate([mixed, -np.einsum("ia,kij,jb->kab", axes, basis, axes)])
+
+
+def second_moments(geometry, center, basis):
+    """Second moments, modulo the identity, of unit gradients and the Hessians of a basis.
+
+    Parameters
+    ----------
+    geometry : Geometry
+        Sphere or Grassmannian.
+    center : array, shape [*point_shape]
+    basis : array, shape [n_basis, dim, dim]
+        A matrix that no second moment gives stands for the one nearest to it that does.
+
+    Returns
+    -------
+    moments : array, shape [dim + n_basis, p, p]
+    """
+    axes = geometry.lift(np.eye(geometry.dim), center)
+    of_subspaces = _is_of_subspaces(geometry)
+    find = subspaces.second_moments if of_subspaces else _second_moments_of_directions
+    return find(axes, center, basis)
 
 
 _MEAN_SCORES = {"first": _first_moment_scores, "second": _second_moment_scores}

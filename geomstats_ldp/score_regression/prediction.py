@@ -24,7 +24,7 @@ from geomstats_ldp.score_regression.fit import (
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
-    symmetric_basis,
+    hessian_basis,
     third_derivative_design,
 )
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
@@ -89,13 +89,38 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     -------
     prediction : PredictedScore
     """
+    estimate, covariance, spread, basis, known = regress_about(protocol, state, points, fit, twin)
+    least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
+    along = _ratio_along(protocol, basis)
+    return _bounded_by_growth(estimate, covariance, basis, known, least, along)
+
+
+def regress_about(protocol, state, points, fit, twin=None):
+    """Gradient and Hessian at the estimate of a collection in rounds, by least squares alone.
+
+    Parameters
+    ----------
+    protocol, state, points, fit, twin
+        See `predict_round_scores`.
+
+    Returns
+    -------
+    estimate : array, shape [dim + n_basis]
+    covariance : array, shape [dim + n_basis, dim + n_basis]
+        With the covariance of scores found query by query.
+    spread : array, shape [dim + n_basis, dim + n_basis]
+        What it would be if scores had unit covariance.
+    basis : array, shape [n_basis, dim, dim]
+    known : array, shape [dim, dim]
+        Part of the Hessian that is publicly known.
+    """
     answers, geometry, dim = Answers(state, points), protocol.geometry, protocol.dim
     moment = protocol.rounds.moment
     weights = np.ones(len(answers.points))
     if moment is None:
         weights = bending_weights(protocol, answers, state.centers, fit)
     rule, known = protocol.inference, np.zeros((dim, dim))
-    basis = symmetric_basis(dim, rule.hessian == "isotropic" or moment == "first")
+    basis = hessian_basis(geometry, moment, rule.hessian == "isotropic")
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
         basis, known = basis[:0], rule.hessian_range[0] * np.eye(dim)
     coords, maps, frames = charted(geometry, twin, answers.points, fit.point)
@@ -106,7 +131,7 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
     bend = third_derivative_design(protocol, answers.rounds)
     variance = float(np.trace(fit.score_covariance)) / dim
-    estimate, covariance, spread = _robust_least_squares(
+    result = _robust_least_squares(
         design,
         bend,
         third_derivative_weight(protocol, variance),
@@ -116,8 +141,23 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
         scatter,
         fit.score_covariance,
     )
-    least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
-    return _bounded_by_growth(estimate, covariance, basis, known, least)
+    return *result, basis, known
+
+
+def _ratio_along(protocol, basis):
+    """Variance of u^T K u relative to the mean over coordinates of that of K u, at most.
+
+    For errors of the Hessian that are alike in all members of the basis. Two for many dimensions
+    and all symmetric matrices, dim for multiples of the identity. On the Grassmannian of k planes
+    it is attained where u joins one direction to another: an error has there k - 1 independent
+    parts from one block, p - k - 1 from the other and one from both, of dim in all.
+    """
+    dim, n_basis = protocol.dim, len(basis)
+    if n_basis == 1:
+        return dim
+    if n_basis in (0, dim * (dim + 1) // 2):
+        return 2 * dim / (dim + 1)
+    return (protocol.geometry.shape[0] - 1) * dim / n_basis
 
 
 def predict_single_query_scores(fit):
@@ -181,11 +221,11 @@ def _total(left, right):
     return np.tensordot(left, right, axes=([0, 1], [0, 1]))
 
 
-def _bounded_by_growth(estimate, covariance, basis, known, least):
+def _bounded_by_growth(estimate, covariance, basis, known, least, along):
     """Prediction from coefficients (g, K) and their covariance; see `PredictedScore`.
 
     The growth is a mean over coordinates of the covariance of K u, raised to what it is along u:
-    a symmetric error of the Hessian is twice as large along u as across.
+    a symmetric error of the Hessian is twice as large along u as across. See `_ratio_along`.
     """
     dim = basis.shape[1]
     slope = known + np.einsum("k,kij->ij", estimate[dim:], basis)
@@ -200,7 +240,6 @@ def _bounded_by_growth(estimate, covariance, basis, known, least):
         growth = _total(basis, spread)
         mixed = np.einsum("ik,kij->j", covariance[:dim, dim:], weighted)
         pivot = -np.linalg.pinv(growth, hermitian=True) @ mixed
-    along = dim if len(basis) == 1 else 2 * dim / (dim + 1)
     return PredictedScore(estimate[:dim], slope, at_pivot, pivot, along * growth)
 
 

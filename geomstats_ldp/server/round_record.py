@@ -11,6 +11,7 @@ from geomstats_ldp.score_regression import (
     fit_scores,
     fit_single_query,
     initial_round_state,
+    learn_second_moment,
     merge_states,
     predict_round_scores,
     predict_single_query_scores,
@@ -243,6 +244,17 @@ class RoundRecord(BaseServer):
             return predict_single_query_scores(fit)
         twin = self.engine.twin
         return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
+
+    @alone
+    def learn_second_moment(self):
+        """Second moment modulo the identity, a `LearntMoment`; None as `fit`.
+
+        Scores must be linear in it.
+        """
+        fit = self.fit()
+        if fit is None:
+            return None
+        return learn_second_moment(self.protocol, self.state, self._points, fit, self.engine.twin)
 
     def estimate(self):
         """Estimate from all messages received, shape [*point_shape]."""

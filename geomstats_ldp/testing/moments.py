@@ -8,14 +8,14 @@ from geomstats_ldp.score_regression.moments import (
     MOMENTS,
     charted,
     design_matrices,
-    symmetric_basis,
+    hessian_basis,
 )
 from geomstats_ldp.testing.cases import require, require_close, require_result
 
 #: Spaces of the moments, in words.
 _SPACES = {
     "first": "the sphere",
-    "second": "the sphere",
+    "second": "the sphere and the Grassmannian",
     "quadratic": "flat spaces",
     "covariance": "affine-invariant SPD matrices",
 }
@@ -30,7 +30,7 @@ def check_moment(case):
         return
     on_its_space = {
         "first": geometry.name == "Hypersphere",
-        "second": geometry.name == "Hypersphere",
+        "second": geometry.name in ("Hypersphere", "Grassmannian"),
         "quadratic": geometry.is_flat,
         "covariance": geometry.name == "SPDAffineInvariant",
     }[moment]
@@ -54,7 +54,7 @@ def _regressed(case, points, scores):
     geometry, moment = case.geometry, case.loss.moment(case.geometry)
     center = case.region.center
     coords, maps, frames = charted(geometry, None, points, center)
-    basis = symmetric_basis(geometry.dim, moment == "first")
+    basis = hessian_basis(geometry, moment)
     design = design_matrices(moment, geometry, points, center, coords, maps, frames, basis)
     scores = np.stack([geometry.coordinates(row, point) for row, point in zip(scores, points)])
     rows, values = design.reshape(-1, design.shape[2]), np.einsum("qij,qnj->qin", maps, scores)

@@ -65,6 +65,27 @@ def test_axes_that_might_be_either_are_refused():
     assert compare(one, one).statistic < 1e-9
 
 
+def test_subspaces_have_no_sign_and_are_as_far_apart_as_their_angles():
+    rng, angle = np.random.default_rng(0), 0.1
+    turn = np.eye(4)
+    turn[1:3, 1:3] = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+    planes = [
+        PrivatePCA(
+            norm_bound=2.5,
+            epsilon=np.inf,
+            n_components=2,
+            n_rounds=8,
+            initial_point=[[0.1, 1.0, 0.0, 0.2], [0.0, 0.2, 0.1, 1.0]],
+            random_state=seed,
+        ).fit(rng.normal(size=(4000, 4)) * [0.3, 1.2, 0.2, 0.7] @ by)
+        for seed, by in enumerate([np.eye(4), turn])
+    ]
+    comparison = compare(*planes)
+    assert comparison.degrees_of_freedom == 4 and comparison.pvalue < 1e-3
+    # Standard errors of the difference, in lengths of the logarithm, are under 0.02.
+    assert abs(np.linalg.norm(comparison.difference().center) - np.sqrt(2) * angle) < 0.06
+
+
 def test_points_come_in_the_coordinates_of_the_user():
     disc = Hyperbolic(dim=2, coords_type="ball")
     rng = np.random.default_rng(0)

@@ -66,6 +66,22 @@ def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
         assert file.read(4) == b"\x89PNG"
 
 
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_the_first_rows_may_scout(people, capsys):
+    estimator = PrivatePCA(norm_bound="scout", initial_point="scout", epsilon=8.0, random_state=3)
+    estimator.fit((ROWS - CENTRE) / SCALE)
+    scout = ["--norm-bound", "scout", "--initial-point", "scout"]
+    assert fit("pca", *scout, *UNITS, "--seed", "3", "--json", "answer.json") == 0
+    with open("answer.json") as file:
+        record = json.load(file)
+    np.testing.assert_array_equal(record["estimate"], estimator.estimate_)
+    found = estimator.scouted_.parameters
+    assert record["scouted"]["n_participants"] == 750 and record["n_participants"] == 2250
+    assert record["scouted"]["norm_bound"] == found["norm_bound"]
+    assert record["scouted"]["initial_point"] == found["initial_point"].tolist()
+    assert "750 more people scouted: norm bound" in capsys.readouterr().out
+
+
 REGRESSIONS = {
     "linear": (PrivateLinearRegression(2.0, target_bound=2.5), ["--target-bound", "2.5"]),
     "huber": (PrivateHuberRegression(0.5, 2.0), ["--scale", "0.5"]),

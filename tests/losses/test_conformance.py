@@ -17,6 +17,7 @@ from geomstats_ldp.losses import (
     PCALoss,
     PseudoHuberLoss,
     SPDLikelihoodLoss,
+    SubspaceLoss,
     TransformedFrechetLoss,
     VonMisesFisherLoss,
     register_transform,
@@ -29,6 +30,7 @@ SPHERES = {
     "sphere5": ({"name": "Hypersphere", "dim": 5}, [0.5, 0.5, -0.5, 0.0, 0.5, 0.0]),
 }
 TWO, THREE = [[2.0, 0.3], [0.3, 0.7]], [[1.0, 0.2, 0.0], [0.2, 0.8, -0.3], [0.0, -0.3, 2.0]]
+LINE, PLANE = np.diag([0.0, 1.0, 0.0]), np.diag([1.0, 0.0, 0.0, 1.0])
 AFFINE = {
     "affine2": ({"name": "SPDAffineInvariant", "n": 2}, TWO),
     "affine3": ({"name": "SPDAffineInvariant", "n": 3}, THREE),
@@ -84,6 +86,7 @@ FLAT = SPACES["euclidean"]
 CASES = [
     *SPECIAL["sphere2"],
     *SPECIAL["affine2"],
+    case(SubspaceLoss(norm_bound=1.5), {"name": "Grassmannian", "n": 3, "p": 1}, LINE),
     *radial_cases([SPACES[key] for key in FEW]),
     case(LinearRegressionLoss(feature_bound=1.5, intercept=0.7, target_bound=2.0), *FLAT),
     case(LogisticRegressionLoss(feature_bound=1.5, intercept=0.0), *FLAT),
@@ -92,6 +95,7 @@ CASES = [
 MORE = [
     *(one for key in ("sphere1", "sphere5", "affine3") for one in SPECIAL[key]),
     *radial_cases([place for key, place in SPACES.items() if key not in FEW]),
+    case(SubspaceLoss(norm_bound=1.5), {"name": "Grassmannian", "n": 4, "p": 2}, PLANE),
 ]
 
 

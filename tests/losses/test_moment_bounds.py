@@ -12,6 +12,7 @@ from geomstats_ldp.losses import (
     PCALoss,
     PseudoHuberLoss,
     SPDLikelihoodLoss,
+    SubspaceLoss,
     TransformedFrechetLoss,
     VonMisesFisherLoss,
     clipping_bias_bound,
@@ -66,6 +67,7 @@ def test_a_clipped_mean_is_as_far_off_as_stated():
 
 LOSSES = {
     "pca": ({"name": "Hypersphere", "dim": 2}, PCALoss(norm_bound=1.0)),
+    "subspace": ({"name": "Grassmannian", "n": 3, "p": 1}, SubspaceLoss(norm_bound=1.0)),
     "covariance": ({"name": "SPDAffineInvariant", "n": 3}, SPDLikelihoodLoss(norm_bound=1.0)),
     "mean": ({"name": "Euclidean", "dim": 3}, FrechetLoss(center=np.zeros(3), data_radius=1.0)),
     "hyperbolic": (
@@ -95,6 +97,7 @@ def problem(name, n):
     data = vectors * (lengths / np.linalg.norm(vectors, axis=1))[:, None]
     center = {
         "pca": np.array([0.6, 0.8, 0.0]),
+        "subspace": np.outer([0.6, 0.8, 0.0], [0.6, 0.8, 0.0]),
         "covariance": np.diag([0.5, 1.0, 2.0]),
         "mean": np.array([0.2, 0.1, 0.0]),
     }[name]
@@ -125,6 +128,11 @@ def test_laws_that_attain_the_bound():
     bound = loss.score_change_bound(geometry, np.eye(3)[0], (order, 0.05 * length**order))
     change = 0.05 * np.linalg.norm(scores[0] - scores[1])
     np.testing.assert_allclose(bound, change * np.eye(2))
+    geometry, loss, *_ = problem("subspace", 1)
+    line = np.diag([1.0, 0.0, 0.0])
+    scores = [loss.score(geometry, line, y) for y in (datum, datum / length)]
+    bound = loss.score_change_bound(geometry, line, (order, 0.05 * length**order))
+    np.testing.assert_allclose(bound, 0.05 * np.linalg.norm(scores[0] - scores[1]) * np.eye(2))
     geometry, loss, point, *_ = problem("covariance", 1)
     change = 0.05 * (
         loss.score(geometry, point, datum / length) - loss.score(geometry, point, datum)

@@ -1,4 +1,4 @@
-"""Rotation matrices and subspaces; the compiled engine has no twins.
+"""Rotation matrices, for which the compiled engine has no twin, and subspaces.
 
 Both logarithms of geomstats are matrix logarithms. Next to the cut locus they are complex matrices,
 wrong branches or an error of its own, depending on the size; `log` raises CutLocusError there.
@@ -17,6 +17,8 @@ from geomstats.geometry.special_orthogonal import (
 from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.spaces import rotations
+from geomstats_ldp.geometry.spaces.axes import axes_of
+from geomstats_ldp.geometry.spaces.grassmann import GrassmannTwin
 from geomstats_ldp.geometry.spaces.rotations import transposed
 
 #: Angle to the cut locus under which geomstats may fail (rotations of the plane: from 1e-6 on).
@@ -227,3 +229,10 @@ class GrassmannGeometry(_MatrixGroup):
     def dist(self, point_a, point_b):
         """sqrt(2) times the length of the principal angles; defined at the cut locus too."""
         return np.sqrt(2) * np.linalg.norm(self.angles(point_a, point_b), axis=-1)
+
+    def twin(self):
+        """Select the closed forms of `grassmann`."""
+        frame = np.ascontiguousarray(self.basis)
+        return GrassmannTwin(
+            self.reference, frame, np.zeros((7, *self.shape)), axes_of(self.shape[0])
+        )

@@ -52,7 +52,7 @@ class BaselineFit:
         Point about which the regression was made.
     sandwich : BaselineSandwich
     safeguards : array of int, shape [3]
-        `State.safeguards` of the point recursion.
+        Those of the state of the point recursion.
     """
 
     n_participants: int

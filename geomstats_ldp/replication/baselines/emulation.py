@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.emulation import Crowd
+from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.replication.baselines.recursion import (
+    add_row,
     make_checkpoints,
     open_probes,
     probe_directions,
     take_answer,
-    take_probe,
 )
 from geomstats_ldp.server.engine import make_engine
 from geomstats_ldp.server.recursion import initial_state, make_scratch
@@ -23,75 +27,62 @@ from geomstats_ldp.server.recursion import initial_state, make_scratch
 _BLOCK = 2**14
 
 
-def answer_at_iterates(
-    geometry,
-    loss,
-    mechanism,
-    region,
-    schedule,
-    state,
-    server,
-    participant,
-    checkpoints,
-    data,
-    variates,
-    message,
-):
-    """Let each row of `data` answer one query at the iterate of its turn.
+class Probes(NamedTuple):
+    """Probes about the estimate of a checkpoint, and buffers for one cycle of them.
 
-    Runs in both engines; `server`, `participant` and `message` are scratch.
+    Attributes
+    ----------
+    directions : array, shape [n_directions, dim]
+    queries : array, shape [n_directions, *point_shape]
+    displacements : array, shape [n_directions, dim]
     """
+
+    directions: np.ndarray
+    queries: np.ndarray
+    displacements: np.ndarray
+
+
+def answer_at_iterates(crowd, state, checkpoints, data, variates):
+    """Let each row of `data` answer one query at the iterate of its turn; runs in both engines."""
+    message = crowd.answers[0]
     for i in range(data.shape[0]):
         respond_into(
-            geometry,
-            loss,
-            mechanism,
+            crowd.geometry,
+            crowd.loss,
+            crowd.mechanism,
             state.iterate,
             data[i],
             variates[i],
-            participant,
+            crowd.participant,
             message,
         )
-        take_answer(geometry, region, schedule, state, server, checkpoints, message)
+        take_answer(crowd, state, checkpoints, message)
 
 
-def answer_probes(
-    geometry,
-    loss,
-    mechanism,
-    directions,
-    radius,
-    first,
-    server,
-    participant,
-    checkpoints,
-    checkpoint,
-    data,
-    variates,
-    message,
-    queries,
-    displacements,
-):
+def answer_probes(crowd, probes, radius, first, checkpoints, checkpoint, data, variates):
     """Let each row of `data` answer one probe about the estimate of a checkpoint.
 
-    Row 0 takes probe number `first`. Runs in both engines; what follows `variates` is scratch.
+    Row 0 takes probe number `first`. Runs in both engines.
     """
-    anchor, n_directions = checkpoints.estimates[checkpoint], directions.shape[0]
-    open_probes(geometry, anchor, directions, radius, server, queries, displacements)
+    geometry, scratch, message = crowd.geometry, crowd.server, crowd.answers[0]
+    anchor = checkpoints.estimates[checkpoint]
+    open_probes(geometry, anchor, probes, radius, scratch)
     for i in range(data.shape[0]):
-        probe = (first + i) % n_directions
-        query = queries[probe]
-        respond_into(geometry, loss, mechanism, query, data[i], variates[i], participant, message)
-        take_probe(
+        probe = (first + i) % probes.directions.shape[0]
+        query = probes.queries[probe]
+        respond_into(
             geometry,
-            anchor,
+            crowd.loss,
+            crowd.mechanism,
             query,
-            displacements[probe],
-            server,
-            checkpoints.sums,
-            checkpoint,
+            data[i],
+            variates[i],
+            crowd.participant,
             message,
         )
+        score = scratch.coords[1]
+        dispatch.carry(geometry, message, query, anchor, scratch.vectors, score)
+        add_row(checkpoints.sums, checkpoint, probes.displacements[probe], score)
 
 
 _compiled_answer_at_iterates = cached_njit(answer_at_iterates, allocates=False)
@@ -122,31 +113,31 @@ class BaselineRun:
         geometry = protocol.geometry
         self._loss, self._protocol = loss_of(protocol), protocol
         self._totals, self._radii = totals, radii
-        self._directions = probe_directions(geometry.dim)
-        self._schedule = one_query_schedule(protocol, gain)
         self._state = initial_state(protocol.initial_point, geometry.dim, len(protocol.directions))
-        self._scratch = (
+        directions = probe_directions(geometry.dim)
+        queries = np.empty((len(directions), *geometry.shape))
+        self._probes = Probes(directions, queries, np.empty(directions.shape))
+        self.checkpoints = make_checkpoints(starts, stops, geometry.shape, geometry.dim)
+        parts = self._choose_engine(make_engine(engine, geometry))
+        self._crowd = Crowd(
+            *parts,
+            protocol.working_region,
+            one_query_schedule(protocol, gain),
             make_scratch(geometry.shape, geometry.dim, 1),
             participant_scratch(geometry),
+            np.empty((1, *geometry.shape)),
         )
-        self._message = np.empty(geometry.shape)
-        self._probes = (
-            np.empty((len(self._directions), *geometry.shape)),
-            np.empty(self._directions.shape),
-        )
-        self.checkpoints = make_checkpoints(starts, stops, geometry.shape, geometry.dim)
-        self._choose_engine(make_engine(engine, geometry))
 
     def _choose_engine(self, engine):
+        """Choose the functions that run, and return geometry, loss and mechanism for them."""
         loss, mechanism, self._twin = self._loss, self._protocol.mechanism, engine.twin
         if engine.name == "compiled" and loss.twin() is not None:
             self.engine = "compiled"
             self._walk, self._probe = _compiled_answer_at_iterates, _compiled_answer_probes
-            self._parts = (engine.geometry, loss.twin(), mechanism.twin())
-        else:
-            self.engine = "geomstats"
-            self._walk, self._probe = answer_at_iterates, answer_probes
-            self._parts = (self._protocol.geometry, loss, mechanism)
+            return engine.geometry, loss.twin(), mechanism.twin()
+        self.engine = "geomstats"
+        self._walk, self._probe = answer_at_iterates, answer_probes
+        return self._protocol.geometry, loss, mechanism
 
     def emulate(self, data, random_state):
         """Let all participants answer.
@@ -168,17 +159,7 @@ class BaselineRun:
     def _answer(self, first, rows, variates):
         """Answers of the participants from number `first`, counted from zero."""
         walking = max(0, int(self.checkpoints.stops[-1]) - first)
-        self._walk(
-            *self._parts,
-            self._protocol.working_region,
-            self._schedule,
-            self._state,
-            *self._scratch,
-            self.checkpoints,
-            rows[:walking],
-            variates[:walking],
-            self._message,
-        )
+        self._walk(self._crowd, self._state, self.checkpoints, rows[:walking], variates[:walking])
         for checkpoint, radius in enumerate(self._radii):
             if radius is not None:
                 self._answer_probes(checkpoint, radius, first, rows, variates)
@@ -190,17 +171,14 @@ class BaselineRun:
         if start >= stop:
             return
         self._probe(
-            *self._parts,
-            self._directions,
+            self._crowd,
+            self._probes,
             float(radius),
             first + start - estimated,
-            *self._scratch,
             self.checkpoints,
             checkpoint,
             rows[start:stop],
             variates[start:stop],
-            self._message,
-            *self._probes,
         )
 
 

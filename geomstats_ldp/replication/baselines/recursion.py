@@ -47,7 +47,7 @@ class Checkpoints(NamedTuple):
         numbers mean no regression along the path.
     anchors, estimates : array, shape [n_checkpoints, *point_shape]
     safeguards : array of int, shape [n_checkpoints, 3]
-        `State.safeguards` at the estimate.
+        Those of the state at the estimate.
     sums : CentredSums
     """
 
@@ -102,8 +102,12 @@ def displacement_into(geometry, query, anchor, vector, out):
 
 
 @register_jitable
-def take_answer(geometry, region, schedule, state, scratch, checkpoints, message):
-    """Take the answer of the next participant, who was asked at the iterate."""
+def take_answer(crowd, state, checkpoints, message):
+    """Take the answer of the next participant, who was asked at the iterate.
+
+    Of `crowd` only what the server has a part in is read: geometry, region, schedule and scratch.
+    """
+    geometry, scratch = crowd.geometry, crowd.server
     before = state.clock[N_PARTICIPANTS]
     n_checkpoints = checkpoints.stops.shape[0]
     displacement, score = scratch.coords[0], scratch.coords[1]
@@ -115,7 +119,7 @@ def take_answer(geometry, region, schedule, state, scratch, checkpoints, message
             displacement_into(geometry, state.iterate, anchor, scratch.vectors[0], displacement)
             dispatch.carry(geometry, message, state.iterate, anchor, scratch.vectors, score)
             add_row(checkpoints.sums, c, displacement, score)
-    close_single(geometry, region, schedule, state, scratch, message)
+    close_single(geometry, crowd.region, crowd.schedule, state, scratch, message)
     for c in range(n_checkpoints):
         if checkpoints.stops[c] == before + 1:
             assign(state.average, checkpoints.estimates[c])
@@ -123,33 +127,18 @@ def take_answer(geometry, region, schedule, state, scratch, checkpoints, message
 
 
 @register_jitable
-def open_probes(geometry, anchor, directions, radius, scratch, queries, displacements):
-    """Write the queries of one cycle of probes about an anchor, and their displacements.
+def open_probes(geometry, anchor, probes, radius, scratch):
+    """Write the queries of one cycle of `Probes` about an anchor, and their displacements.
 
-    Parameters
-    ----------
-    directions : array, shape [n_directions, dim]
-    radius : float
-        Tangent length.
-    queries : array, shape [n_directions, *point_shape]
-    displacements : array, shape [n_directions, dim]
+    The radius is a tangent length.
     """
     offset = scratch.coords[0]
-    for probe in range(directions.shape[0]):
+    for probe in range(probes.directions.shape[0]):
+        query, displacement = probes.queries[probe], probes.displacements[probe]
         for i in range(offset.shape[0]):
-            offset[i] = radius * directions[probe, i]
-        dispatch.retract_coords(geometry, offset, anchor, scratch.vectors[0], queries[probe])
-        displacement_into(
-            geometry, queries[probe], anchor, scratch.vectors[0], displacements[probe]
-        )
-
-
-@register_jitable
-def take_probe(geometry, anchor, query, displacement, scratch, sums, checkpoint, message):
-    """Take the answer to one probe about the estimate of a checkpoint."""
-    score = scratch.coords[1]
-    dispatch.carry(geometry, message, query, anchor, scratch.vectors, score)
-    add_row(sums, checkpoint, displacement, score)
+            offset[i] = radius * probes.directions[probe, i]
+        dispatch.retract_coords(geometry, offset, anchor, scratch.vectors[0], query)
+        displacement_into(geometry, query, anchor, scratch.vectors[0], displacement)
 
 
 def probe_directions(dim):

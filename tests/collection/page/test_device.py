@@ -111,6 +111,12 @@ def damaged_with_one_query(text):
     yield changed(record, "radius", value={"maximum": 0.1, "scale": 0.1, "exponent": 0.0})
 
 
+def test_subspaces_need_the_device_in_python(javascript):
+    plane = PrivatePCA(n_components=2, initial_point=np.eye(2, 4), n_rounds=2, n_participants=400)
+    (found,) = javascript(READ, [plane.start().protocol_.to_json()])
+    assert found[0] == "ProtocolError" and "This page cannot compute" in found[1]
+
+
 @pytest.mark.parametrize("plan", ["pairs", "one query"])
 def test_damaged_protocols_are_refused_as_in_python(plan, mean, pairs, javascript):
     estimator, make = {"pairs": (pairs, damaged), "one query": (mean, damaged_with_one_query)}[plan]

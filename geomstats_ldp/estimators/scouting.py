@@ -1,0 +1,187 @@
+"""The scouting half of an estimator: parameters that a first share of the participants finds."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
+from geomstats_ldp.estimators import notices
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.mechanisms import make_mechanism, seed_sequence
+from geomstats_ldp.mechanisms.checks import check_epsilon
+from geomstats_ldp.protocol import Protocol
+from geomstats_ldp.scouting import NormHistogram, ScoutPlan
+from geomstats_ldp.scouting.device import simulate_norms
+from geomstats_ldp.server import make_server
+from geomstats_ldp.validation import check_integer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SCOUT = "scout"
+
+#: Share of the participants who scout, and how many there are of each question at least, as long
+#: as these are no more than another share.
+_SHARE, _FEWEST, _LARGEST_SHARE = 0.05, 400, 0.25
+
+
+class Scouted(NamedTuple):
+    """What scouts found.
+
+    Attributes
+    ----------
+    plan : ScoutPlan
+        What they were asked.
+    n_participants : int
+        How many answered.
+    parameters : dict
+        Parameters of the study that followed, by name.
+    """
+
+    plan: ScoutPlan
+    n_participants: int
+    parameters: dict
+
+
+class Scouting:
+    """Mixin of estimators with parameters that may be "scout"."""
+
+    epsilon: float
+    delta: float
+    mechanism: str
+    initial_point: Any
+    random_state: Any
+    _make_space: Any
+    _check_rows: Any
+    _planned_by_fit: bool
+    get_params: Any
+
+    #: Parameters that may be "scout".
+    _scoutable: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def _start_protocol(self, width) -> Protocol:
+        """Protocol of the round that gives the initial point."""
+
+    def _n_directions(self):
+        """Directions of the initial point."""
+        return 1
+
+    def _sought(self):
+        """Names of the parameters that are to be found."""
+        values = {name: getattr(self, name) for name in self._scoutable}
+        return [name for name, value in values.items() if isinstance(value, str) and value == SCOUT]
+
+    def _shape_of_initial_point(self, shape):
+        if "initial_point" in self._sought():
+            return None
+        return super()._shape_of_initial_point(shape)
+
+    def _make_protocol(self, width, n_participants):
+        sought = self._sought()
+        if sought:
+            raise ProtocolError(
+                f"{sought[0]}='scout' is for fit(), which emulates the scouts: a collection asks "
+                "them what scout_plan() says, and then has numbers to set"
+            )
+        return super()._make_protocol(width, n_participants)
+
+    def scout_plan(self, n_features: int) -> ScoutPlan:
+        """What scouts are to be asked for the parameters that are "scout".
+
+        Parameters
+        ----------
+        n_features : int
+            Length of a row.
+
+        Returns
+        -------
+        plan : ScoutPlan
+            Its `parameters` are for `set_params`, before `start`.
+
+        Raises
+        ------
+        ProtocolError
+            If no parameter is "scout", or `epsilon` is not one number for all.
+        """
+        sought = self._sought()
+        if not sought:
+            raise ProtocolError(f"one of {self._scoutable} must be 'scout' to plan for scouts")
+        width = check_integer("n_features", n_features)
+        epsilon = check_epsilon(self.epsilon)
+        noise = make_mechanism(
+            self.mechanism,
+            epsilon=epsilon,
+            delta=self.delta,
+            dim=self._make_space(width).dim,
+            bound=1.0,
+        ).noise_variance
+        return ScoutPlan(
+            NormHistogram(epsilon) if "norm_bound" in sought else None,
+            self._start_protocol(width) if "initial_point" in sought else None,
+            noise,
+            width,
+            self._n_directions(),
+        )
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Emulate one participant per row, in row order, from the start.
+
+        Parameters
+        ----------
+        X : array-like, shape [n_participants, *data_shape]
+            Raw data. Each row is seen by the code of its own participant only, which clips it to
+            the public bounds and releases one message. A memory map of floats is read block by
+            block. Where a parameter is "scout" the first rows are those of the scouts.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        sought = self._sought()
+        if not sought:
+            vars(self).pop("scouted_", None)
+            return super().fit(X, y)  # type: ignore[misc]
+        rows = self._check_rows(X, dtype=[np.float64, np.float32])
+        n_scouts = _n_scouts(len(rows), len(sought))
+        plan = self.scout_plan(rows.shape[1])
+        seeds = seed_sequence(self.random_state).spawn(len(sought) + 1)
+        found = _asked(plan, np.array_split(rows[:n_scouts], len(sought)), seeds)
+        if self.random_state is not None:
+            found = {**found, "random_state": np.random.default_rng(seeds[-1])}
+        study = clone(self).set_params(**found)
+        study.fit(_safe_indexing(X, slice(n_scouts, None)))
+        if hasattr(self, "server_") and not self._planned_by_fit:
+            notices.warn_if_discarded(self.server_)
+        found.pop("random_state", None)
+        parameters = self.get_params(deep=False)
+        fitted = {name: part for name, part in vars(study).items() if name not in parameters}
+        vars(self).update(fitted, scouted_=Scouted(plan, n_scouts, found))
+        return self
+
+
+def _n_scouts(n_participants, n_questions):
+    """Participants who scout, in all."""
+    wanted = max(_SHARE * n_participants, _FEWEST * n_questions)
+    return math.ceil(min(wanted, _LARGEST_SHARE * n_participants))
+
+
+def _asked(plan, parts, seeds):
+    """Ask one part of the scouts each question, and return the parameters that follow."""
+    parts, seeds = list(parts), list(seeds)
+    sets = server = None
+    if plan.norms is not None:
+        sets = simulate_norms(plan.norms, parts.pop(0), np.random.default_rng(seeds.pop(0)))
+    if plan.start is not None:
+        server = make_server(plan.start)
+        emulate_in_rounds(server, parts.pop(0), seeds.pop(0))
+    return plan.parameters(sets, server)

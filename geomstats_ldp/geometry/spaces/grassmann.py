@@ -1,0 +1,239 @@
+r"""Compiled closed forms on subspaces, as orthogonal projections P with the Frobenius metric.
+
+All rest on the direct rotation E of one subspace to another (Kato, "Perturbation theory for linear
+operators", I.4.6): with :math:`C = (P + Q - I)^2`, whose eigenvalues are the squared cosines of the
+principal angles, and V the logarithm of Q at P,
+
+.. math:: E = \{QP + (I - Q)(I - P)\}\,C^{-1/2} = \cos V + \sin V\,(2P - I),\qquad Q = E P E^\top.
+
+Parallel transport from P to Q is :math:`W \mapsto E W E^\top`. Functions of V here are even, and so
+functions of V^2, which is positive semidefinite. Arguments named ``out`` are overwritten and must
+not share memory with the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.geometry import SURELY_ON
+from geomstats_ldp.geometry.spaces.axes import width_of
+from geomstats_ldp.geometry.spaces.symmetric_matrices import (
+    congruence,
+    eigen,
+    product,
+    product_right_transposed,
+    subtract,
+    symmetrise,
+)
+from geomstats_ldp.twins import compile_for_twin
+
+#: Squares of angles under which the series of a quotient is exact to rounding.
+_SMALL_SQUARE = 1e-8
+
+
+class GrassmannTwin(NamedTuple):
+    """What the compiled functions need to know about the space and its public frame.
+
+    Because of `work`, a twin must not be shared between threads.
+
+    Attributes
+    ----------
+    reference : array, shape [n, n]
+        Where the frame is given.
+    frame : array, shape [dim, n, n]
+    work : array, shape [7, n, n]
+        Scratch.
+    axes : tuple of int
+        See `axes_of`.
+    """
+
+    reference: np.ndarray
+    frame: np.ndarray
+    work: np.ndarray
+    axes: tuple
+
+
+@register_jitable
+def _from_spectrum(axes, vectors, values, scratch, out):
+    """Write vectors diag(values) vectors^T to out; the values are on a diagonal."""
+    for i in range(width_of(axes, out)):
+        for j in range(width_of(axes, out)):
+            scratch[i, j] = vectors[i, j] * values[j, j]
+    product_right_transposed(axes, scratch, vectors, out)
+    symmetrise(axes, out)
+
+
+@register_jitable
+def _squared_cosines(twin, point, base_point):
+    """Eigenvalues of C, on the diagonal of `work[0]`, with eigenvectors in `work[1]`."""
+    total = twin.work[2]
+    for i in range(width_of(twin.axes, point)):
+        for j in range(width_of(twin.axes, point)):
+            total[i, j] = point[i, j] + base_point[i, j] - (1.0 if i == j else 0.0)
+    product_right_transposed(twin.axes, total, total, twin.work[0])
+    eigen(twin.axes, twin.work[0], twin.work[1])
+
+
+@register_jitable
+def _rotation(twin, point, base_point, out):
+    """Write the direct rotation from `base_point` to `point` to out."""
+    n, spectrum = width_of(twin.axes, point), twin.work[0]
+    root, factor = twin.work[3], twin.work[4]
+    _squared_cosines(twin, point, base_point)
+    for i in range(n):
+        spectrum[i, i] = 1.0 / math.sqrt(max(spectrum[i, i], 1e-300))
+    _from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], root)
+    product(twin.axes, point, base_point, factor)
+    for i in range(n):
+        for j in range(n):
+            unit = 1.0 if i == j else 0.0
+            factor[i, j] = 2.0 * factor[i, j] - point[i, j] - base_point[i, j] + unit
+    product(twin.axes, factor, root, out)
+
+
+@register_jitable
+def _exp(twin, tangent_vec, base_point, out):
+    n, spectrum = width_of(twin.axes, out), twin.work[0]
+    vectors, scratch = twin.work[1], twin.work[2]
+    even, odd, turned, rotation = twin.work[3], twin.work[4], twin.work[5], twin.work[6]
+    # I + V^2 is well conditioned, and has the eigenvectors of V^2.
+    product_right_transposed(twin.axes, tangent_vec, tangent_vec, spectrum)
+    for i in range(n):
+        spectrum[i, i] += 1.0
+    eigen(twin.axes, spectrum, vectors)
+    for i in range(n):
+        square = max(spectrum[i, i] - 1.0, 0.0)
+        angle = math.sqrt(square)
+        spectrum[i, i] = math.cos(angle)
+        turned[i, i] = math.sin(angle) / angle if square > _SMALL_SQUARE else 1.0 - square / 6.0
+    _from_spectrum(twin.axes, vectors, spectrum, scratch, even)
+    _from_spectrum(twin.axes, vectors, turned, scratch, odd)
+    # V (2P - I), then E.
+    product(twin.axes, tangent_vec, base_point, turned)
+    for i in range(n):
+        for j in range(n):
+            turned[i, j] = 2.0 * turned[i, j] - tangent_vec[i, j]
+    product(twin.axes, odd, turned, rotation)
+    for i in range(n):
+        for j in range(n):
+            rotation[i, j] += even[i, j]
+    congruence(twin.axes, rotation, base_point, scratch, even)
+    _settle(twin, even, out)
+
+
+@register_jitable
+def _log(twin, point, base_point, out):
+    """V = (sin V cos V) (V / sin V cos V); the first is the off-diagonal part of the point."""
+    n, spectrum = width_of(twin.axes, out), twin.work[0]
+    quotient, off = twin.work[3], twin.work[4]
+    _squared_cosines(twin, point, base_point)
+    for i in range(n):
+        cosine = math.sqrt(max(spectrum[i, i], 1e-300))
+        square = max(1.0 - spectrum[i, i], 0.0)
+        sine = math.sqrt(square)
+        ratio = math.atan2(sine, cosine) / sine if square > _SMALL_SQUARE else 1.0 + square / 6.0
+        spectrum[i, i] = ratio / cosine
+    _from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], quotient)
+    _to_tangent(twin, point, base_point, off)
+    product(twin.axes, off, quotient, out)
+    symmetrise(twin.axes, out)
+
+
+@register_jitable
+def _dist(twin, point_a, point_b):
+    gap, spectrum, vectors = twin.work[2], twin.work[0], twin.work[1]
+    subtract(twin.axes, point_a, point_b, gap)
+    product_right_transposed(twin.axes, gap, gap, spectrum)
+    eigen(twin.axes, spectrum, vectors)
+    squared = 0.0
+    for i in range(width_of(twin.axes, point_a)):
+        sine = min(max(spectrum[i, i], 0.0), 1.0)
+        squared += math.atan2(math.sqrt(sine), math.sqrt(1.0 - sine)) ** 2
+    return math.sqrt(squared)
+
+
+@register_jitable
+def _transport(twin, tangent_vec, base_point, end_point, out):
+    _rotation(twin, end_point, base_point, twin.work[5])
+    congruence(twin.axes, twin.work[5], tangent_vec, twin.work[2], out)
+
+
+@register_jitable
+def _to_tangent(twin, vector, base_point, out):
+    """PS + SP - 2 PSP, with S the symmetric part of the vector."""
+    n, scratch, inner = width_of(twin.axes, out), twin.work[2], twin.work[1]
+    for i in range(n):
+        for j in range(n):
+            inner[i, j] = 0.5 * (vector[i, j] + vector[j, i])
+    product(twin.axes, base_point, inner, scratch)
+    product(twin.axes, scratch, base_point, out)
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = scratch[i, j] + scratch[j, i] - 2.0 * out[i, j]
+    symmetrise(twin.axes, out)
+
+
+@register_jitable
+def _lift(twin, coords, point, out):
+    n, vector = width_of(twin.axes, out), twin.work[6]
+    for i in range(n):
+        for j in range(n):
+            total = 0.0
+            for k in range(twin.frame.shape[0]):
+                total += coords[k] * twin.frame[k, i, j]
+            vector[i, j] = total
+    _transport(twin, vector, twin.reference, point, out)
+
+
+@register_jitable
+def _coordinates(twin, tangent_vec, point, out):
+    n, vector = width_of(twin.axes, point), twin.work[6]
+    _transport(twin, tangent_vec, point, twin.reference, vector)
+    for k in range(twin.frame.shape[0]):
+        total = 0.0
+        for i in range(n):
+            for j in range(n):
+                total += vector[i, j] * twin.frame[k, i, j]
+        out[k] = total
+
+
+@register_jitable
+def _dim(twin):
+    return twin.frame.shape[0]
+
+
+@register_jitable
+def _settle(twin, point, out):
+    """One step P <- 3 P^2 - 2 P^3; whether the point was a projection of the rank to rounding."""
+    n, squared, trace = width_of(twin.axes, point), twin.work[1], 0.0
+    product(twin.axes, point, point, squared)
+    product(twin.axes, squared, point, out)
+    largest = 0.0
+    for i in range(n):
+        trace += point[i, i] - twin.reference[i, i]
+        for j in range(n):
+            gap = abs(squared[i, j] - point[i, j]) + abs(point[i, j] - point[j, i])
+            largest = gap if not gap <= largest else largest
+            out[i, j] = 3.0 * squared[i, j] - 2.0 * out[i, j]
+    symmetrise(twin.axes, out)
+    return largest <= SURELY_ON and abs(trace) < 0.5
+
+
+for _operation, _kernel in (
+    (dispatch.exp, _exp),
+    (dispatch.log, _log),
+    (dispatch.transport, _transport),
+    (dispatch.retract, _exp),
+    (dispatch.to_tangent, _to_tangent),
+    (dispatch.lift, _lift),
+    (dispatch.coordinates, _coordinates),
+    (dispatch.dist, _dist),
+    (dispatch.settle, _settle),
+    (dispatch.dim, _dim),
+):
+    compile_for_twin(_operation, GrassmannTwin, _kernel, is_small=False)

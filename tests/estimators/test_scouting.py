@@ -1,0 +1,145 @@
+"""Estimators whose bound and start are found by a first share of the participants."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from geomstats_ldp import Participant, PrivatePCA, PrivateVMFLocation
+from geomstats_ldp.exceptions import NotReadyError, ProtocolError
+from geomstats_ldp.scouting import NormParticipant
+from geomstats_ldp.server import make_server
+
+pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+
+AXIS = np.array([-0.8, 0.5, 0.3]) / np.linalg.norm([0.8, 0.5, 0.3])
+
+
+def rows_of(n, unit=1.0, seed=0):
+    """Rows along the axis, with its sign at random."""
+    rng = np.random.default_rng(seed)
+    return unit * (rng.normal(size=(n, 1)) * AXIS + 0.3 * rng.normal(size=(n, 3)))
+
+
+def scouting_pca(**parameters):
+    values = {"norm_bound": "scout", "initial_point": "scout", "epsilon": 4.0, "n_rounds": 5}
+    return PrivatePCA(**{**values, "random_state": 0, **parameters})
+
+
+@pytest.fixture(scope="module")
+def pca():
+    return scouting_pca().fit(rows_of(16_000, unit=250.0))
+
+
+def test_what_nobody_knew_is_found(pca):
+    plan, n_scouts, found = pca.scouted_
+    assert n_scouts == 800 and pca.n_participants_ == 16_000 - 800
+    norms = np.linalg.norm(rows_of(16_000, unit=250.0), axis=1)
+    assert 0.02 < np.mean(norms < found["norm_bound"]) < 0.4
+    assert found["initial_point"] @ -AXIS > 0.97  # the largest entry is positive
+    assert pca.confidence_region().contains(-AXIS)
+    assert plan.norms.epsilon == plan.start.mechanism.epsilon == 4.0
+
+
+def test_the_protocol_of_the_study_follows_from_the_answers(pca):
+    found = pca.scouted_.parameters
+    study = PrivatePCA(epsilon=4.0, n_rounds=5, **found)
+    study.fit(rows_of(16_000 - 800))
+    assert study.protocol_ == pca.protocol_
+
+
+def test_the_parameters_stay_what_they_were(pca):
+    assert pca.norm_bound == pca.initial_point == "scout" and pca.random_state == 0
+    again = clone(pca).fit(rows_of(16_000, unit=250.0))
+    np.testing.assert_array_equal(again.estimate_, pca.estimate_)
+    other = clone(pca).set_params(random_state=1).fit(rows_of(16_000, unit=250.0))
+    assert other.scouted_.parameters["norm_bound"] != pca.scouted_.parameters["norm_bound"]
+
+
+@pytest.mark.parametrize("known", [{"norm_bound": 0.7}, {"initial_point": AXIS}])
+def test_one_of_the_two_may_be_known(known):
+    model = scouting_pca(**known).fit(rows_of(8000))
+    plan, n_scouts, found = model.scouted_
+    assert n_scouts == 400 and not set(found) & set(known)
+    assert (plan.norms is None) == ("norm_bound" in known)
+    assert (plan.start is None) == ("initial_point" in known)
+    assert abs(model.estimate_ @ AXIS) > 0.98
+
+
+def test_scouts_find_a_subspace_and_the_bound_of_its_variances():
+    rows = np.random.default_rng(1).normal(size=(9000, 4)) * [90.0, 60.0, 20.0, 20.0]
+    model = scouting_pca(n_components=2, epsilon=8.0).fit(rows[:8000])
+    found = model.scouted_.parameters
+    start = found["initial_point"]
+    np.testing.assert_allclose(start @ start.T, np.eye(2), atol=1e-12)
+    plane = np.diag([1.0, 1.0, 0.0, 0.0])
+    assert np.trace(start @ plane @ start.T) > 1.9
+    assert np.trace(model.estimate_ @ plane) > 1.98
+    assert model.fit_variance(rows[8000:]).variance_estimator().data_radius == pytest.approx(
+        found["norm_bound"] ** 2 / 2
+    )
+
+
+def test_directions_are_started_by_scouts():
+    rng = np.random.default_rng(0)
+    X = 40 * (AXIS + 0.4 * rng.normal(size=(8000, 3)))
+    model = PrivateVMFLocation(epsilon=2.0, initial_point="scout", n_rounds=5, random_state=0)
+    model.fit(X)
+    assert model.scouted_.parameters["initial_point"] @ AXIS > 0.95
+    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert model.confidence_region().contains(units.mean(axis=0) / np.linalg.norm(units.mean(0)))
+    with pytest.raises(ProtocolError, match="initial_point='scout' is for fit"):
+        PrivateVMFLocation(initial_point="scout").start(3)
+
+
+def test_a_collection_asks_devices_and_then_has_numbers():
+    model = scouting_pca(random_state=None, epsilon=8.0)
+    with pytest.raises(ProtocolError, match="norm_bound='scout' is for fit"):
+        model.start(3)
+    plan = model.scout_plan(3)
+    people = rows_of(160, seed=3)
+    candidates = [NormParticipant(plan.norms, max_epsilon=8.0).respond(y) for y in people[:80]]
+    server = make_server(plan.start)
+    for y in people[80:]:
+        server.receive(Participant(plan.start, max_epsilon=8.0).respond(server.queries(1)[0], y))
+    found = plan.parameters(plan.norms.sets(candidates), server)
+    assert 0.1 < found["norm_bound"] < 3.0 and abs(found["initial_point"] @ AXIS) > 0.9
+    model.set_params(**found).start(3)
+    assert model.protocol_.loss_spec["norm_bound"] == found["norm_bound"]
+    np.testing.assert_allclose(model.protocol_.initial_point, found["initial_point"])
+
+
+def test_answers_have_to_be_those_of_the_plan():
+    plan = scouting_pca().scout_plan(3)
+    sets = np.eye(plan.norms.n_bins)
+    with pytest.raises(ProtocolError, match="sets must be the answers"):
+        plan.parameters(server=make_server(plan.start))
+    with pytest.raises(ProtocolError, match="server must be that of the collection"):
+        plan.parameters(sets, make_server(scouting_pca(epsilon=2.0).scout_plan(3).start))
+    with pytest.raises(NotReadyError, match="nobody has answered"):
+        plan.parameters(sets, make_server(plan.start))
+
+
+def test_what_cannot_scout_says_so():
+    with pytest.raises(ProtocolError, match=r"one of .* must be 'scout'"):
+        PrivatePCA().scout_plan(3)
+    with pytest.raises(ProtocolError, match="'scout' is for fit"):
+        scouting_pca().fit_blocks([rows_of(100)], 100)
+    with pytest.raises(ProtocolError, match="more than half are above"):
+        scouting_pca().fit(rows_of(4000, unit=1e9))
+
+
+@pytest.mark.slow
+def test_a_study_loses_little_by_not_knowing():
+    squares = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rows = rows_of(32_000, 1000 ** rng.uniform(), seed)
+        # What a study does best with: a bound that clips most rows.
+        best = np.quantile(np.linalg.norm(rows, axis=1), 0.2)
+        told = scouting_pca(norm_bound=best, initial_point=AXIS, epsilon=2.0, random_state=seed)
+        found = scouting_pca(epsilon=2.0, random_state=seed)
+        estimates = [model.fit(rows).estimate_ for model in (told, found)]
+        squares.append([1 - (u @ AXIS) ** 2 for u in estimates])
+    told, found = np.mean(squares, axis=0)
+    error = np.std(np.array(squares) / [told, found] @ [-1, 1]) / np.sqrt(60) / 2  # of the ratio
+    assert np.sqrt(found / told) < 1.15 + 2 * error < 1.5

@@ -1,0 +1,88 @@
+"""The histogram of norms: its record, its bins, the answers of devices, and the deconvolution."""
+
+import numpy as np
+import pytest
+
+from geomstats_ldp.exceptions import AlreadyAnsweredError, ArgumentTypeError, ProtocolError
+from geomstats_ldp.scouting import NormHistogram, NormParticipant
+from geomstats_ldp.scouting.device import bins_of, simulate_norms
+
+NORMS = NormHistogram(epsilon=2.0, lowest=0.1, highest=1000.0, n_bins=8)
+
+
+def test_a_record_comes_back_and_has_a_fingerprint():
+    again = NormHistogram.from_json(NORMS.to_json())
+    assert again == NORMS and again.fingerprint == NORMS.fingerprint
+    assert again.fingerprint != NormHistogram(epsilon=2.1, lowest=0.1, highest=1000.0).fingerprint
+    np.testing.assert_allclose(NORMS.lengths[1:] / NORMS.lengths[:-1], 10**0.5)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"epsilon": 0}', '{"epsilon": 1, "bins": 3}', "[1]"])
+def test_what_is_no_record_is_refused(text):
+    with pytest.raises(ProtocolError, match="text must be a record of a NormHistogram"):
+        NormHistogram.from_json(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epsilon", 0.0), ("lowest", 0.0), ("highest", 0.05), ("n_bins", 1), ("n_bins", 2.0)],
+)
+def test_arguments_are_checked(name, value):
+    arguments = {**NORMS.to_spec(), name: value}
+    with pytest.raises((ProtocolError, ArgumentTypeError), match=name):
+        NormHistogram(**arguments)
+
+
+def test_every_norm_has_a_bin():
+    norms = [0.0, 0.01, 0.1, 0.3, 0.4, 900.0, 1000.0, 1e300, np.inf, np.nan]
+    assert bins_of(NORMS, norms).tolist() == [0, 0, 0, 0, 1, 7, 7, 7, 7, 0]
+
+
+@pytest.mark.parametrize(
+    "datum", [[3.0, 4.0], [np.nan, 1.0], [np.inf], [1e200, 1e200], "secret", None, [[1.0], [2.0]]]
+)
+def test_a_device_answers_whatever_the_datum_is_and_once(datum, recwarn):
+    participant = NormParticipant(NORMS, max_epsilon=2.0)
+    candidate = participant.respond(datum)
+    assert NORMS.sets([candidate]).sum() == NORMS.mechanism.subset_size
+    assert participant.has_answered and not recwarn.list
+    with pytest.raises(AlreadyAnsweredError):
+        participant.respond(datum)
+
+
+def test_a_device_sends_the_bin_of_its_datum_most_often():
+    names = [NormParticipant(NORMS, max_epsilon=2.0).respond([3.0, 4.0]) for _ in range(300)]
+    shares = NORMS.mechanism.frequencies(NORMS.sets(names))
+    assert shares[3] > 0.7 and bins_of(NORMS, 5.0) == 3
+
+
+def test_a_device_asks_for_what_protects_its_owner():
+    with pytest.raises(ProtocolError, match="fingerprint or max_epsilon must be given"):
+        NormParticipant(NORMS)
+    with pytest.raises(ProtocolError, match="epsilon must be at most max_epsilon=1"):
+        NormParticipant(NORMS, max_epsilon=1.0)
+    with pytest.raises(ProtocolError, match="histogram must be the one with fingerprint 0123"):
+        NormParticipant(NORMS, fingerprint="0123")
+    with pytest.raises(ProtocolError, match="epsilon must be at most 16"):
+        NormParticipant(NormHistogram(epsilon=20.0), fingerprint=NormHistogram(20.0).fingerprint)
+    with pytest.raises(ProtocolError, match="histogram must be a NormHistogram"):
+        NormParticipant("norms", max_epsilon=2.0)
+    assert not NormParticipant(NORMS, fingerprint=NORMS.fingerprint).has_answered
+
+
+def test_deconvolved_frequencies_are_less_than_a_bin_off():
+    rng = np.random.default_rng(0)
+    norms = NormHistogram(epsilon=4.0)
+    lengths = np.exp(rng.normal(np.log(50.0), 0.8, size=10_000))
+    found = norms.frequencies(simulate_norms(norms, lengths[:, None], rng))
+    assert found.min() >= 0 and found.sum() == pytest.approx(1.0)
+    below = np.mean(lengths[:, None] < norms.edges, axis=0)  # at all edges
+    sums = np.cumsum(found)[1:-1]
+    noise = 3 * np.sqrt(0.25 / len(lengths)) + 0.01
+    assert (below[1:-2] - noise < sums).all() and (sums < below[3:] + noise).all()
+
+
+@pytest.mark.parametrize("sets", [np.ones((3, 7)), np.empty((0, 8)), [[np.nan] * 8]])
+def test_what_are_no_sets_is_refused(sets):
+    with pytest.raises(ProtocolError, match="sets must"):
+        NORMS.frequencies(sets)
