@@ -198,7 +198,12 @@ class PrivateRegression(BasePrivateEstimator):
         server = self._new_server(self._make_protocol(rows.shape[1] - 1, len(rows)))
         clipping = self._emulate(server, rows)
         validate_data(self, X, reset=True, skip_check_array=True)
-        return self._adopt_fitted(server, clipping)
+        self._adopt_fitted(server, clipping)
+        self._adopt_labels(y)
+        return self
+
+    def _adopt_labels(self, y):
+        """Keep what predictions need of the targets that `fit` was given."""
 
     @available_if(_expects_messages)
     def partial_fit(

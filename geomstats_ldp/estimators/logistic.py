@@ -121,6 +121,10 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     def _rows(self, X, y):
         X, y = unquoted("X", check_X_y, X, y, estimator=self, dtype=np.float64)
         check_classification_targets(y)
+        classes = self._classes_of(y)
+        return np.column_stack([X, y == classes[1]])
+
+    def _classes_of(self, y):
         found, classes = np.unique(y), self._public_classes()
         if classes is None:
             if len(found) > 2:
@@ -132,16 +136,15 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
             classes = found
         elif not np.isin(found, classes).all():
             raise ValueError(f"y must hold the classes {classes.tolist()} only")
-        self._fitting_classes = classes
-        return np.column_stack([X, y == classes[1]])
+        return classes
 
     def _adopt(self, server, planned_by_fit=False):
         super()._adopt(server, planned_by_fit)
-        if planned_by_fit:
-            self.classes_ = self._fitting_classes
-        else:
-            classes = self._public_classes()
-            self.classes_ = np.array([0, 1]) if classes is None else classes
+        classes = self._public_classes()
+        self.classes_ = np.array([0, 1]) if classes is None else classes
+
+    def _adopt_labels(self, y):
+        self.classes_ = self._classes_of(y)
 
     @property
     def coef_(self) -> np.ndarray:
