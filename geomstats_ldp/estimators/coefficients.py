@@ -202,6 +202,9 @@ class PrivateRegression(BasePrivateEstimator):
         self._adopt_labels(y)
         return self
 
+    def _fit_rows(self, rows):
+        return self.fit_blocks([rows], n_participants=len(rows))
+
     def _adopt_labels(self, y):
         """Keep what predictions need of the targets that `fit` was given."""
 

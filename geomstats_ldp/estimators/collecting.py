@@ -127,6 +127,10 @@ class Collecting:
         """Features of a row, which may have a target beside them."""
         return rows.shape[1]
 
+    def _fit_rows(self, rows):
+        """Fit to data, each row with its target if there is one."""
+        return self.fit(rows)
+
     def _emulate(self, server, data):
         notices.warn_if_few(server.protocol, len(data))
         run = emulate if server.protocol.rounds is None else emulate_in_rounds

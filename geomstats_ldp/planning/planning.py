@@ -68,8 +68,8 @@ def plan(
     estimator : estimator of the package
         Not changed.
     pilot : array-like, shape [m, *data_shape]
-        Public rows. Up to 2000 of them, evenly spaced, make the oracle; all of them the
-        emulations.
+        Public rows, of a regression with the target last, which is 0 or 1 for two classes. Up to
+        2000 of them, evenly spaced, make the oracle; all of them the emulations.
     n : sequence of int
         Numbers of participants.
     epsilon : sequence of float, optional
@@ -173,7 +173,9 @@ def _started(estimator, rows, size):
     """Copy of an estimator with the protocol that it has for a number of participants."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)
-        return clone(estimator).set_params(n_participants=size).start(rows.shape[1])
+        return (
+            clone(estimator).set_params(n_participants=size).start(estimator._n_features_of(rows))
+        )
 
 
 def _curve(task, estimator, setting):
@@ -258,7 +260,7 @@ def _emulate_once(task, estimator, people):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            region = estimator.fit(people).confidence_region(task.level)
+            region = estimator._fit_rows(people).confidence_region(task.level)
         except NotReadyError:
             return math.inf, False, True
         width = region.largest_radius
