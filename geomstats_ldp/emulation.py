@@ -210,6 +210,17 @@ class Clipping(NamedTuple):
         change = loss.clipping_change(geometry, point, given, kept)
         return change / len(given) * self.share
 
+    def hessian_change(self, loss, geometry, point, steps):
+        """Change of the Hessian there, by differences along the frame, shape [dim, dim]."""
+        columns = []
+        with np.errstate(all="ignore"):
+            for axis, step in zip(np.diag(steps), steps):
+                ends = (geometry.exp(geometry.lift(end, point), point) for end in (axis, -axis))
+                up, down = (self.score_change(loss, geometry, end) for end in ends)
+                columns.append((up - down) / (2 * step))
+            change = np.stack(columns, axis=-1)
+            return (change + change.T) / 2
+
 
 class DataReader:
     """Rows of data on their way to the participants: converted, checked and clipped.

@@ -72,7 +72,7 @@ def answer_rows(asked, data, variates, scratch, messages):
 _compiled_answer_rows = cached_njit(answer_rows, allocates=False)
 
 
-def emulate_in_rounds(server, data, random_state=None, progress=False, convert=None):
+def emulate_in_rounds(server, data, random_state=None, progress=False, convert=None, groups=None):
     """Feed a server of rounds the answers of one participant per row of `data`, in row order.
 
     Parameters
@@ -86,6 +86,8 @@ def emulate_in_rounds(server, data, random_state=None, progress=False, convert=N
     progress : bool, default=False
     convert : callable, optional
         See `emulate`.
+    groups : array of int, shape [n], optional
+        Number of the group of each row, where the protocol has groups.
 
     Returns
     -------
@@ -100,14 +102,16 @@ def emulate_in_rounds(server, data, random_state=None, progress=False, convert=N
     """
     data = np.asanyarray(data)
     _check_room(server, len(data))
-    run = _RoundRun(server, convert)
+    run = _RoundRun(server, convert, groups)
     blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
     for block in blocks:
         run.check(block)
     return run.answer(map(run.converted, blocks), make_streams(random_state), progress, len(data))
 
 
-def emulate_blocks_in_rounds(server, blocks, random_state=None, progress=False, convert=None):
+def emulate_blocks_in_rounds(
+    server, blocks, random_state=None, progress=False, convert=None, groups=None
+):
     """The same for data that come in blocks of any sizes and are read once.
 
     Parameters
@@ -115,7 +119,7 @@ def emulate_blocks_in_rounds(server, blocks, random_state=None, progress=False, 
     server : RoundServer
         Changed in place, after the last block.
     blocks : iterable of array, shape [n_rows, *data_shape]
-    random_state, progress, convert
+    random_state, progress, convert, groups
         See `emulate_in_rounds`.
 
     Returns
@@ -128,7 +132,7 @@ def emulate_blocks_in_rounds(server, blocks, random_state=None, progress=False, 
         As `emulate_in_rounds`, when the block that is wrong has come. The server is then what it
         was; `random_state`, if a generator, has moved.
     """
-    run = _RoundRun(server, convert)
+    run = _RoundRun(server, convert, groups)
     # Copies: whoever sends the blocks may write the next one to the same place.
     checked = (np.array(run.check(block)) for block in blocks)
     return run.answer(checked, make_streams(random_state), progress)
@@ -146,14 +150,19 @@ def _check_room(server, n_rows):
 class _RoundRun(DataReader):
     """One pass over data, on a copy of the server that hands over its state at the end."""
 
-    def __init__(self, server, convert=None):
+    def __init__(self, server, convert=None, groups=None):
         super().__init__(server, convert)
         self._server, self._work = server, copy.copy(server)
-        mechanism = server.protocol.mechanism
-        self._parts, twins = (self.loss, mechanism), (self.loss.twin(), mechanism.twin())
-        self._is_compiled = server.engine.twin is not None and None not in twins
+        self._groups, self._n_taken = groups, 0
+        self._mechanisms = list(server.protocol.mechanisms.values())
+        twins = [mechanism.twin() for mechanism in self._mechanisms]
+        self._loss, self._randomisers = self.loss, self._mechanisms
+        self._is_compiled = server.engine.twin is not None and None not in (
+            self.loss.twin(),
+            *twins,
+        )
         if self._is_compiled:
-            self._parts = twins
+            self._loss, self._randomisers = self.loss.twin(), twins
         # Interpreted code would only make threads wait for each other.
         self._n_threads = joblib.effective_n_jobs(-1) if self._is_compiled else 1
 
@@ -171,34 +180,55 @@ class _RoundRun(DataReader):
     def _answer_round(self, rows, streams, pool, bar):
         """Answer until the open round is closed or no rows are left."""
         work, waiting = self._work, deque()
-        place, left = work.n_in_round, work.round_size()
+        places, left = work.n_in_group(), work.round_size()
         points, nothing = work.points(work.round), without_messages(work.state)
         while left is None or left > 0 or waiting:
             part = None if left == 0 else rows.take(BLOCK if left is None else min(BLOCK, left))
             if part is not None:
                 # Drawn here, one after the other, so that no thread decides which seed it gets.
-                seed = seed_sequence(streams[0])
-                waiting.append(pool.submit(self._answer_block, nothing, points, place, part, seed))
-                place, left = place + len(part), left and left - len(part)
+                groups, seed = self._groups_of(len(part)), seed_sequence(streams[0])
+                asked = nothing, points, places.copy()
+                waiting.append(pool.submit(self._answer_block, *asked, part, groups, seed))
+                places += np.bincount(groups, minlength=len(places))
+                left = left and left - len(part)
             elif not waiting:
                 break
             if part is None or len(waiting) > 3 * self._n_threads:
                 self._add(*waiting.popleft().result(), bar)
         work.close_if_full()
 
-    def _answer_block(self, nothing, points, place, rows, seed):
+    def _groups_of(self, n_rows):
+        """Numbers of the groups of the next rows."""
+        if self._groups is None:
+            return np.zeros(n_rows, dtype=np.int64)
+        start, self._n_taken = self._n_taken, self._n_taken + n_rows
+        return self._groups[start : self._n_taken]
+
+    def _answer_block(self, nothing, points, places, rows, groups, seed):
         """Sums of the messages of a block, where they belong, themselves, and what clipping did."""
         # Twins of some spaces hold scratch: threads that shared one would spoil each other's.
         twin = self.geometry.twin() if self._is_compiled else None
         rows, clipping = self.clipped(rows, twin)
         messages = np.empty((len(rows), self.geometry.dim))
-        variates = self._server.protocol.mechanism.draw(len(rows), make_streams(seed))
-        compute = _compiled_answer_rows if self._is_compiled else answer_rows
-        asked = Asked(twin or self.geometry, *self._parts, points, place)
-        compute(asked, rows, variates, participant_scratch(self.geometry), messages)
-        rounds = np.full(len(rows), nothing.n_opened - 1)
-        answers = rounds, (place + np.arange(len(rows))) % len(points), messages
+        indices, streams = np.empty(len(rows), dtype=np.int64), make_streams(seed)
+        by_group = points.reshape(len(places), -1, *points.shape[1:])
+        size = by_group.shape[1]
+        for group in np.unique(groups):
+            members, place = groups == group, int(places[group])
+            parts = twin or self.geometry, self._loss, self._randomisers[group]
+            variates = self._mechanisms[group].draw(int(members.sum()), streams)
+            asked = Asked(*parts, by_group[group], place)
+            messages[members] = self._messages(asked, rows[members], variates)
+            indices[members] = group * size + (place + np.arange(len(variates))) % size
+        answers = np.full(len(rows), nothing.n_opened - 1), indices, messages
         return with_messages(nothing, *answers), answers, clipping
+
+    def _messages(self, asked, rows, variates):
+        """Messages of clipped rows of one group, shape [n, dim]."""
+        messages = np.empty((len(rows), self.geometry.dim))
+        compute = _compiled_answer_rows if self._is_compiled else answer_rows
+        compute(asked, rows, variates, participant_scratch(self.geometry), messages)
+        return messages
 
     def _add(self, sums, answers, clipping, bar):
         """Add the messages of a block to the open round."""

@@ -26,6 +26,7 @@ from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Protocol, Query
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol
+from geomstats_ldp.validation import check_integer
 
 #: Largest delta of a device: the chance that the guarantee fails somebody altogether.
 LARGEST_DELTA = 1e-3
@@ -81,7 +82,11 @@ class Participant:
         Of the protocol that was published. It, or `max_epsilon`, has to be given: a device that
         takes any protocol takes any epsilon.
     max_epsilon : float, optional
-        Largest epsilon that this participant allows.
+        Largest epsilon that this participant allows. Where a protocol has groups of participants,
+        queries of groups with a larger one are refused.
+    group : str, optional
+        Name of the group that this participant is in: queries of others are refused. It, or
+        `max_epsilon`, has to be given where the protocol has groups.
     random_state : None, int, numpy Generator or RandomState, default=None
         None draws from the operating system, which the guarantee needs. Anything else makes this a
         *simulation* of many people, which answers any number of queries with the draws of `fit`,
@@ -96,8 +101,9 @@ class Participant:
     Raises
     ------
     ProtocolError
-        If `protocol` is no Protocol, has another fingerprint, more than `max_epsilon`, or more
-        than a device may spend: epsilon 16, delta 1e-3, no mechanism that can be released safely.
+        If `protocol` is no Protocol, has another fingerprint, no such group, more than
+        `max_epsilon`, or more than a device may spend: epsilon 16, delta 1e-3, no mechanism that
+        can be released safely.
 
     Notes
     -----
@@ -120,6 +126,7 @@ class Participant:
         *,
         fingerprint: str | None = None,
         max_epsilon: float | None = None,
+        group: str | None = None,
         random_state: Seed = None,
     ):
         self.protocol = check_is_protocol(protocol)
@@ -132,7 +139,7 @@ class Participant:
                 "fingerprint or max_epsilon must be given: the fingerprint of the protocol that "
                 "was published, or the largest epsilon that the participant allows"
             )
-        self._check_spending(fingerprint, max_epsilon)
+        self._mechanisms = self._check_spending(fingerprint, max_epsilon, group)
         self._loss = loss_of(protocol)
 
     @property
@@ -140,8 +147,9 @@ class Participant:
         """Whether the one answer has been given."""
         return self._latch.is_closed
 
-    def _check_spending(self, fingerprint, max_epsilon):
-        mechanism = self.protocol.mechanism
+    def _check_spending(self, fingerprint, max_epsilon, group):
+        """Mechanisms, by group, that this participant may use."""
+        mechanisms = self._of_own_group(max_epsilon, group)
         if fingerprint is not None and self.protocol.fingerprint != fingerprint:
             raise ProtocolError(
                 f"protocol must be the one with fingerprint {str(fingerprint)[:12]}; "
@@ -149,16 +157,39 @@ class Participant:
             )
         if max_epsilon is not None:
             largest = check_epsilon(max_epsilon, "max_epsilon")
-            if mechanism.epsilon > largest:
+            smallest = min(mechanism.epsilon for mechanism in mechanisms.values())
+            if smallest > largest:
                 raise ProtocolError(
-                    f"epsilon must be at most max_epsilon={largest}; got {mechanism.epsilon}"
+                    f"epsilon must be at most max_epsilon={largest}; got {smallest}"
                 )
+            mechanisms = {
+                name: mechanism
+                for name, mechanism in mechanisms.items()
+                if mechanism.epsilon <= largest
+            }
         if self.random_state is None:
-            mechanism.check_releasable()
-            if mechanism.delta > LARGEST_DELTA:
-                raise ProtocolError(
-                    f"delta must be at most {LARGEST_DELTA:g} on a device; got {mechanism.delta}"
-                )
+            for mechanism in mechanisms.values():
+                mechanism.check_releasable()
+                if mechanism.delta > LARGEST_DELTA:
+                    raise ProtocolError(
+                        f"delta must be at most {LARGEST_DELTA:g} on a device; "
+                        f"got {mechanism.delta}"
+                    )
+        return mechanisms
+
+    def _of_own_group(self, max_epsilon, group):
+        mechanisms = self.protocol.mechanisms
+        if group is not None:
+            if group not in mechanisms:
+                names = [] if self.protocol.groups is None else list(mechanisms)
+                raise ProtocolError(f"group must be one of the groups {names}; got {group!r}")
+            return {group: mechanisms[group]}
+        if self.protocol.groups is not None and self.random_state is None and max_epsilon is None:
+            raise ProtocolError(
+                f"group or max_epsilon must be given where the protocol has groups: one of "
+                f"{list(mechanisms)}, or the largest epsilon that the participant allows"
+            )
+        return mechanisms
 
     def check(self, datum: ArrayLike) -> None:
         """Tell the person in front of the device whether a datum can be used as it is.
@@ -223,22 +254,23 @@ class Participant:
         ForeignMessageError
             If the query belongs to another protocol.
         ProtocolError
-            If `query` is no Query, or its point is off the manifold or outside of the public
-            region of queries.
+            If `query` is no Query, asks a group that this participant is not in, or its point is
+            off the manifold or outside of the public region of queries.
         AlreadyAnsweredError
             If this participant has answered.
         """
         point = self._check_query(query)
         address = query.fingerprint, query.round, query.index
+        mechanism = self._mechanisms[self.protocol.group_of(query.index)]
         if self.random_state is not None:
-            return Message(*address, self._simulate(point, datum))
+            return Message(*address, self._simulate(mechanism, point, datum))
         if not self._latch.close():
             raise AlreadyAnsweredError(
                 "this participant has answered, and a second answer would spend epsilon again; "
                 "another person needs a Participant of their own"
             )
         with silence():
-            candidate = self.protocol.mechanism.release_candidate(self._score(point, datum))
+            candidate = mechanism.release_candidate(self._score(point, datum))
         message = Message(*address, None, candidate)
         return replace(message, tangent_vec=self.protocol.tangent_vec(message, point))
 
@@ -254,11 +286,22 @@ class Participant:
                 f"query belongs to protocol {str(query.fingerprint)[:12]}, "
                 f"this participant to {self.protocol.fingerprint[:12]}"
             )
+        if self.protocol.groups is not None:
+            self._check_group(query.index)
         geometry, region = self.protocol.geometry, self.protocol.query_region
         point = geometry.check_point(query.point, "query point")
         if not region.contains(geometry, point, slack=slack_of(geometry, region, _EDGE)):
             raise ProtocolError("query point must lie in the public region of queries")
         return point
+
+    def _check_group(self, index):
+        check_integer("index", index, 0, self.protocol.n_query_points - 1)
+        group = self.protocol.group_of(index)
+        if group not in self._mechanisms:
+            raise ProtocolError(
+                f"query must ask a group of this participant, one of {list(self._mechanisms)}; "
+                f"it asks {group!r}"
+            )
 
     def _score(self, point, datum):
         """Score in frame coordinates, shape [dim]; zero for a datum that has none."""
@@ -287,11 +330,11 @@ class Participant:
             pass
         return None
 
-    def _simulate(self, point, datum):
+    def _simulate(self, mechanism, point, datum):
         """Message vector of the direct sampler, with the next draws of the seed."""
         if self._streams is None:
             self._streams = make_streams(self.random_state)
-        geometry, mechanism = self.protocol.geometry, self.protocol.mechanism
+        geometry = self.protocol.geometry
         variates = mechanism.draw(1, self._streams)[0]
         coords = np.empty(geometry.dim)
         scratch = np.empty(geometry.dim + 1)
@@ -302,7 +345,8 @@ class Participant:
         state = "has answered" if self.has_answered else "has not answered"
         if self.random_state is not None:
             state = f"SIMULATION with random_state={self.random_state!r}"
-        return f"Participant({self.protocol!r}): {state}"
+        groups = "" if self.protocol.groups is None else f", may use {self._mechanisms!r}"
+        return f"Participant({self.protocol!r}){groups}: {state}"
 
 
 def participant_scratch(geometry):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
+from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
 from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
 from geomstats_ldp.validation import check_integer, check_scale
@@ -59,7 +61,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     def __init__(
         self,
         *,
-        epsilon: float,
+        epsilon: float | dict[str, float],
         delta: float,
         mechanism: str,
         initial_point: ArrayLike | None,
@@ -137,7 +139,8 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
             )
         query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
-        mechanism = self._make_mechanism(geometry, loss, query_region)
+        mechanisms = self._make_mechanisms(geometry, loss, query_region)
+        mechanism = widest_mechanism(mechanisms)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
         inference = complete_rule(
             tuning.inference, loss.target_hessian(geometry, region), geometry.dim, self._hessian
@@ -158,7 +161,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         return make_protocol(
             geometry.space,
             loss,
-            mechanism,
+            mechanisms,
             region,
             radius=radius,
             gain=gain,
@@ -224,14 +227,19 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         """Radius of the working region, a geodesic distance of the protocol."""
         return self.region_radius
 
-    def _make_mechanism(self, geometry, loss, query_region):
-        return make_mechanism(
+    def _make_mechanisms(self, geometry, loss, query_region):
+        """Mechanism of all participants, or those of the groups by name."""
+        make = partial(
+            make_mechanism,
             self.mechanism,
-            epsilon=self.epsilon,
             delta=self.delta,
             dim=geometry.dim,
             bound=loss.score_bound(geometry, query_region),
         )
+        if not isinstance(self.epsilon, dict):
+            return make(epsilon=self.epsilon)
+        check_group_names("epsilon", self.epsilon)
+        return {group: make(epsilon=epsilon) for group, epsilon in self.epsilon.items()}
 
     def _default_radius(self, geometry, region, loss, length, planned, bend):
         # The bounds depend on how far queries reach, which the radius decides: the largest
@@ -239,7 +247,7 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         known = loss.target_hessian(geometry, region)
         maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
-        mechanism = self._make_mechanism(geometry, loss, widest)
+        mechanism = widest_mechanism(self._make_mechanisms(geometry, loss, widest))
         bound = loss.hessian_bound(geometry, widest)
         hessian = loss.typical_hessian(geometry, region)
         has_length = math.isfinite(min(curvature_length(geometry), loss.bending_length))

@@ -82,7 +82,7 @@ class PrivateRegression(BasePrivateEstimator):
         self,
         *,
         feature_bound: float,
-        epsilon: float,
+        epsilon: float | dict[str, float],
         delta: float,
         mechanism: str,
         fit_intercept: bool,
@@ -179,7 +179,7 @@ class PrivateRegression(BasePrivateEstimator):
         y = unquoted("y", check_array, y, ensure_2d=False, dtype=np.float64, input_name="y")
         return np.column_stack([X, y])
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -188,6 +188,8 @@ class PrivateRegression(BasePrivateEstimator):
         y : array-like, shape [n_participants]
             Raw data. Each row is seen, with its target, by the code of its own participant only,
             which clips it to the public bounds and releases one message.
+        groups : array-like of str, shape [n_participants], optional
+            Public name of the group of each participant, where `epsilon` has groups.
 
         Returns
         -------
@@ -196,7 +198,7 @@ class PrivateRegression(BasePrivateEstimator):
         rows = self._rows(X, y)
         self._check_known_shape("X with y", rows)
         server = self._new_server(self._make_protocol(rows.shape[1] - 1, len(rows)))
-        clipping = self._emulate(server, rows)
+        clipping = self._emulate(server, rows, groups)
         validate_data(self, X, reset=True, skip_check_array=True)
         self._adopt_fitted(server, clipping)
         self._adopt_labels(y)

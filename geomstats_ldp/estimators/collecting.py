@@ -36,6 +36,7 @@ from geomstats_ldp.protocol import (
     Transcript,
     amplified_guarantee,
 )
+from geomstats_ldp.protocol.groups import group_numbers
 from geomstats_ldp.server import load_server, make_server
 from geomstats_ldp.validation import check_integer, check_shape, real_array, shape_text
 
@@ -100,7 +101,7 @@ class Collecting:
 
     # ---------------------------------------------------------------- emulation
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -111,15 +112,22 @@ class Collecting:
             block.
         y : None
             Ignored.
+        groups : array-like of str, shape [n_participants], optional
+            Public name of the group of each participant, where `epsilon` has groups.
 
         Returns
         -------
         self : object
+
+        Raises
+        ------
+        ProtocolError
+            If `groups` does not name one of the groups for each row.
         """
         data = self._check_rows(X, dtype=[np.float64, np.float32])
         self._check_known_shape("X", data)
         server = self._new_server(self._make_protocol(self._n_features_of(data), len(data)))
-        clipping = self._emulate(server, data)
+        clipping = self._emulate(server, data, groups)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, clipping)
 
@@ -131,12 +139,16 @@ class Collecting:
         """Fit to data, each row with its target if there is one."""
         return self.fit(rows)
 
-    def _emulate(self, server, data):
-        notices.warn_if_few(server.protocol, len(data))
-        run = emulate if server.protocol.rounds is None else emulate_in_rounds
-        return run(server, data, self.random_state, self.verbose, self._to_internal)
+    def _emulate(self, server, data, groups):
+        """Run the emulation of rows in memory, and return what clipping did."""
+        return self._run(emulate, emulate_in_rounds, server, data, groups, len(data))
 
-    def fit_blocks(self, blocks: Iterable[ArrayLike], n_participants: int | None = None) -> Self:
+    def fit_blocks(
+        self,
+        blocks: Iterable[ArrayLike],
+        n_participants: int | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Emulate one participant per row of data that come in blocks, read once and in order.
 
         The result is that of `fit` on all rows together, in memory that does not grow with their
@@ -149,6 +161,8 @@ class Collecting:
         n_participants : int, optional
             Number of rows in all, which decides radius and gain and so has to be known before
             the first of them. Default the parameter of the same name.
+        groups : array-like of str, shape [n_participants], optional
+            As for `fit`, for the rows of all blocks.
 
         Returns
         -------
@@ -157,7 +171,8 @@ class Collecting:
         Raises
         ------
         ProtocolError
-            If another number of rows comes. The estimator is then what it was.
+            If another number of rows comes, or `groups` does not name one of the groups for each.
+            The estimator is then what it was.
         """
         planned = self.n_participants if n_participants is None else n_participants
         if planned is None:
@@ -170,12 +185,20 @@ class Collecting:
         rows = self._check_rows(first)
         self._check_known_shape("blocks", rows)
         server = self._new_server(self._make_protocol(self._n_features_of(rows), planned))
-        notices.warn_if_few(server.protocol, planned)
         rows = self._counted(itertools.chain([first], blocks), planned)
-        run = emulate_blocks if server.protocol.rounds is None else emulate_blocks_in_rounds
-        clipping = run(server, rows, self.random_state, self.verbose, self._to_internal)
+        run = emulate_blocks, emulate_blocks_in_rounds
+        clipping = self._run(*run, server, rows, groups, planned)
         self._forget_names()
         return self._adopt_fitted(server, clipping)
+
+    def _run(self, in_pairs, in_rounds, server, data, groups, n_rows):
+        """Run the emulation that suits the plan, and return what clipping did."""
+        notices.warn_if_few(server.protocol, n_rows)
+        options = self.random_state, self.verbose, self._to_internal
+        numbers = group_numbers(server.protocol, groups, n_rows)
+        if server.protocol.rounds is None:
+            return in_pairs(server, data, *options)
+        return in_rounds(server, data, *options, numbers)
 
     @staticmethod
     def _counted(blocks, planned):
@@ -317,7 +340,7 @@ class Collecting:
         self._forget_names()
         return self
 
-    def queries(self, n: int | None = None) -> list[Query]:
+    def queries(self, n: int | None = None, group: str | None = None) -> list[Query]:
         """Open queries, one for each participant of the current round not heard from yet.
 
         Parameters
@@ -325,17 +348,24 @@ class Collecting:
         n : int, optional
             How many to deal, of a collection in rounds: more than there are answers to wait for,
             where people drop out. Default as many as are waited for.
+        group : str, optional
+            Name of the group of the people who are asked, where `epsilon` has groups.
 
         Returns
         -------
         queries : list of Query
             Empty when all planned participants have answered, or all rounds are closed.
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such group, or `n` is given in a collection in pairs.
         """
         self._require_started()
-        if n is None:
+        if n is None and group is None and self.protocol_.rounds is None:
             return self.server_.queries()
-        self._require_rounds("queries(n)")
-        return self.server_.queries(n)
+        self._require_rounds("queries(n)" if group is None else "queries(group=...)")
+        return self.server_.queries(n, group)
 
     def close_round(self) -> Self:
         """Close the open round of a collection in rounds, on a deadline for instance.
@@ -384,16 +414,24 @@ class Collecting:
         Raises
         ------
         ProtocolError
-            If the collection asks pairs, the mechanism has no pure guarantee, or no number of
+            If the collection asks pairs, a mechanism has no pure guarantee, or no number of
             participants is planned and nobody has answered.
+        NotReadyError
+            If there are groups, and nobody of one has answered.
         """
         self._require_started()
         self._require_rounds("amplified_guarantee()")
         counts = self.server_.state.counts if self.server_.n_participants else None
         return amplified_guarantee(self.protocol_, delta, counts)
 
-    def participant(self) -> Participant:
+    def participant(self, group: str | None = None) -> Participant:
         """Client for the device of one participant, who answers once; it can be pickled.
+
+        Parameters
+        ----------
+        group : str, optional
+            Name of the group that they are in, where `epsilon` has groups. A seeded participant,
+            for simulation, may leave it open.
 
         Returns
         -------
@@ -411,6 +449,7 @@ class Collecting:
         return Participant(
             self.protocol_,
             fingerprint=self.protocol_.fingerprint,
+            group=group,
             random_state=self.random_state,
         )
 

@@ -68,7 +68,7 @@ class PrivateFrechetMean(LocationEstimator):
         loss: Any = "squared",
         scale: float | None = None,
         data_radius: float = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

@@ -32,6 +32,9 @@ from geomstats_ldp.validation import check_choice, check_integer
 #: Kinds of confidence regions.
 KINDS = ("wald", "score")
 
+#: Largest step of a difference of scores, in radii of the working region.
+_LARGEST_STEP = 0.01
+
 
 class Inferring:
     """Mixin that turns the state of `server_` into inference."""
@@ -243,8 +246,12 @@ class Inferring:
         except NotReadyError:
             return
         loss, point = loss_of(self.protocol_), self.server_.estimate()
-        change = self._clipping.score_change(loss, self.protocol_.geometry, point)
-        notices.warn_if_clipped(self._clipping, change, sandwich, loss)
+        place = loss, self.protocol_.geometry, point
+        change = self._clipping.score_change(*place)
+        longest = _LARGEST_STEP * self.protocol_.working_region.radius
+        steps = np.minimum(np.sqrt(np.diag(sandwich.covariance)), longest)
+        hessian = sandwich.hessian + self._clipping.hessian_change(*place, steps)
+        notices.warn_if_clipped(self._clipping, change, hessian, sandwich, loss)
         self._clipping = self._clipping._replace(given=(), kept=())  # data are not kept
 
     def _coordinates(self):
@@ -316,10 +323,11 @@ def _pair_report(server):
 
 def _round_report(server):
     """Counts of a collection in rounds."""
-    return {
+    report = {
         "engine": server.engine.name,
         "n_participants": server.n_participants,
         "n_rounds_closed": server.n_closed,
         "answers_by_round": server.state.counts.sum(axis=1).tolist(),
         "is_complete": server.is_complete,
     }
+    return report if server.protocol.groups is None else report | {"groups": server.groups()}

@@ -137,7 +137,7 @@ class PrivateMEstimator(LocationEstimator):
         self,
         space: Any,
         loss: Any,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

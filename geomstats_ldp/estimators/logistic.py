@@ -64,7 +64,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     def __init__(
         self,
         feature_bound: float = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

@@ -57,24 +57,42 @@ def warn_if_few(protocol, n_participants):
         )
 
 
-def warn_if_clipped(clipping, change, sandwich, loss):
+def warn_if_start_is_vague(is_sharp, n_participants):
+    """Scouts do not tell where to start."""
+    if not is_sharp:
+        warn(
+            f"{n_participants} scouts are too few to tell the initial point: the study may start "
+            "far from its target, or at another direction. A public initial_point, more "
+            "participants or a larger epsilon would help",
+            FewParticipantsWarning,
+        )
+
+
+def warn_if_clipped(clipping, change, hessian, sandwich, loss):
     """Rows of an emulation were moved to the bounds of the loss, and may have moved the target.
 
-    A mean change b of the score moves the target by about b over the Hessian.
+    A mean change b of the score at the target of clipped rows moves the target by about b over the
+    Hessian of rows as they are, H. At an estimate that is off by e the change is larger by
+    (H - H_c) e, with H_c that of clipped rows.
 
     Parameters
     ----------
     clipping : Clipping
     change : array, shape [dim]
-        Change of the mean score.
+        Change of the mean score at the estimate.
+    hessian : array, shape [dim, dim]
+        Of the mean loss of rows as they are.
     sandwich : SandwichEstimate
     loss : Loss
     """
-    with np.errstate(invalid="ignore"):
-        bias = math.hypot(*(np.linalg.inv(sandwich.hessian) @ change))
+    bias, by_error = math.nan, 0.0  # beyond floating point
+    if np.isfinite(change).all() and np.isfinite(hessian).all():
+        inverse = np.linalg.inv(hessian)
+        bias = math.hypot(*(inverse @ change))
+        by_error = np.linalg.norm(np.eye(len(change)) - inverse @ sandwich.hessian, 2)
     quantile = special.chdtri(len(sandwich.covariance), 0.05)
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
-    if not bias <= _LARGE_BIAS * axis:  # a NaN is beyond floating point
+    if not bias <= (_LARGE_BIAS + by_error) * axis:
         warn(
             f"{clipping.share:.0%} of the rows lie outside the public bounds of {loss} and "
             f"were moved to them, which may move the target by about {bias:.2g} while the "

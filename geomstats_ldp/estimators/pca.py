@@ -74,6 +74,9 @@ class PrivatePCA(
         Of collections in rounds, after `fit_variance`; see `explained_variance` for intervals.
     total_variance_ : SmoothFunctional
         Mean squared length of a clipped row, after `fit_variance`.
+    scouted_ : Scouted
+        Of `fit` with a parameter that is "scout": what scouts were asked, how many there were, and
+        the parameters that they found.
     {fitted}
 
     Examples
@@ -96,7 +99,7 @@ class PrivatePCA(
     def __init__(
         self,
         norm_bound: float | str = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 SCOUT = "scout"
 
-#: Share of the participants who scout, and how many there are of each question at least, as long
-#: as these are no more than another share.
+#: Share of the participants who scout at first, and how many there are of each question at least.
+#: While they do not tell the initial point, as many again are asked, up to another share in all.
 _SHARE, _FEWEST, _LARGEST_SHARE = 0.05, 400, 0.25
 
 
@@ -53,7 +53,7 @@ class Scouted(NamedTuple):
 class Scouting:
     """Mixin of estimators with parameters that may be "scout"."""
 
-    epsilon: float
+    epsilon: float | dict[str, float]
     delta: float
     mechanism: str
     initial_point: Any
@@ -131,7 +131,7 @@ class Scouting:
             self._n_directions(),
         )
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
         Parameters
@@ -142,6 +142,9 @@ class Scouting:
             block. Where a parameter is "scout" the first rows are those of the scouts.
         y : None
             Ignored.
+        groups : array-like of str, shape [n_participants], optional
+            Public name of the group of each participant, where `epsilon` has groups; scouts have
+            none.
 
         Returns
         -------
@@ -150,16 +153,14 @@ class Scouting:
         sought = self._sought()
         if not sought:
             vars(self).pop("scouted_", None)
-            return super().fit(X, y)  # type: ignore[misc]
+            return super().fit(X, y, groups)  # type: ignore[misc]
         rows = self._check_rows(X, dtype=[np.float64, np.float32])
-        n_scouts = _n_scouts(len(rows), len(sought))
-        plan = self.scout_plan(rows.shape[1])
-        seeds = seed_sequence(self.random_state).spawn(len(sought) + 1)
-        found = _asked(plan, np.array_split(rows[:n_scouts], len(sought)), seeds)
+        plan, seed = self.scout_plan(rows.shape[1]), seed_sequence(self.random_state)
+        found, n_scouts = _asked(plan, rows, len(sought), seed)
         if self.random_state is not None:
-            found = {**found, "random_state": np.random.default_rng(seeds[-1])}
+            found = {**found, "random_state": np.random.default_rng(seed.spawn(1)[0])}
         study = clone(self).set_params(**found)
-        study.fit(_safe_indexing(X, slice(n_scouts, None)))
+        study.fit(_safe_indexing(X, slice(n_scouts, None)), groups=groups)
         if hasattr(self, "server_") and not self._planned_by_fit:
             notices.warn_if_discarded(self.server_)
         found.pop("random_state", None)
@@ -169,19 +170,20 @@ class Scouting:
         return self
 
 
-def _n_scouts(n_participants, n_questions):
-    """Participants who scout, in all."""
-    wanted = max(_SHARE * n_participants, _FEWEST * n_questions)
-    return math.ceil(min(wanted, _LARGEST_SHARE * n_participants))
-
-
-def _asked(plan, parts, seeds):
-    """Ask one part of the scouts each question, and return the parameters that follow."""
-    parts, seeds = list(parts), list(seeds)
+def _asked(plan, rows, n_questions, seed):
+    """Ask the first rows, and return the parameters that follow and how many were asked."""
+    most = math.ceil(_LARGEST_SHARE * len(rows))
+    part = max(_SHARE * len(rows) / n_questions, _FEWEST)
+    part, n_asked = min(math.ceil(part), most // n_questions), 0
     sets = server = None
     if plan.norms is not None:
-        sets = simulate_norms(plan.norms, parts.pop(0), np.random.default_rng(seeds.pop(0)))
+        sets = simulate_norms(plan.norms, rows[:part], np.random.default_rng(seed.spawn(1)[0]))
+        n_asked = part
     if plan.start is not None:
         server = make_server(plan.start)
-        emulate_in_rounds(server, parts.pop(0), seeds.pop(0))
-    return plan.parameters(sets, server)
+        while n_asked < most and not (server.n_participants > 0 and plan.is_sharp(server)):
+            end = min(n_asked + part, most)
+            emulate_in_rounds(server, rows[n_asked:end], seed.spawn(1)[0])
+            n_asked = end
+        notices.warn_if_start_is_vague(plan.is_sharp(server), server.n_participants)
+    return plan.parameters(sets, server), n_asked

@@ -105,7 +105,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     def __init__(
         self,
         norm_bound: float = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

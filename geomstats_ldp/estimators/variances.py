@@ -38,7 +38,7 @@ class ComponentVariances:
     server_: Any
     protocol_: Any
     norm_bound: float | str
-    epsilon: float
+    epsilon: float | dict[str, float]
     delta: float
     mechanism: str
     random_state: Any
@@ -76,13 +76,15 @@ class ComponentVariances:
             return self.protocol_.loss_spec["norm_bound"]
         return check_scale("norm_bound", self.norm_bound)
 
-    def fit_variance(self, X: ArrayLike) -> Self:
+    def fit_variance(self, X: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn the total variance from people who were not among the rows of `fit`.
 
         Parameters
         ----------
         X : array-like, shape [n, n_features]
             One participant a row, emulated: each releases the squared length of the clipped row.
+        groups : array-like of str, shape [n], optional
+            Public name of the group of each participant, where `epsilon` has groups.
 
         Returns
         -------
@@ -97,7 +99,7 @@ class ComponentVariances:
             # Streams that the messages of `fit` do not share.
             streams = make_streams(self.random_state)
             estimator.set_params(random_state=streams.uniform.spawn(1)[0])
-        estimator.fit(lengths)
+        estimator.fit(lengths, groups=groups)
         # With the collection it belongs to: another fit forgets it.
         self._total_variance = self.server_, estimator.functional(lambda mean: mean[0])
         return self

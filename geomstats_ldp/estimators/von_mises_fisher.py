@@ -39,6 +39,9 @@ class PrivateVMFLocation(Scouting, LocationEstimator):
     ----------
     estimate_ : array, shape [n_features]
         Mean direction, a unit vector.
+    scouted_ : Scouted
+        Of `fit` with a parameter that is "scout": what scouts were asked, how many there were, and
+        the parameters that they found.
     {fitted}
 
     Notes
@@ -66,7 +69,7 @@ class PrivateVMFLocation(Scouting, LocationEstimator):
     def __init__(
         self,
         kappa: float = 1.0,
-        epsilon: float = 1.0,
+        epsilon: float | dict[str, float] = 1.0,
         delta: float = 0.0,
         mechanism: str = "privunit",
         *,

@@ -119,6 +119,8 @@ def plan(
     check_integer("n_emulations", n_emulations, 2)
     check_integer("largest_emulation", largest_emulation)
     grid = {"epsilon": [estimator.epsilon] if epsilon is None else list(epsilon)}
+    if any(isinstance(value, dict) for value in grid["epsilon"]):
+        raise ProtocolError("epsilon must be one number for a plan; give epsilon=[...] of its own")
     grid |= {name: list(values) for name, values in (bounds or {}).items()}
     unknown = grid.keys() - estimator.get_params().keys()
     if unknown:

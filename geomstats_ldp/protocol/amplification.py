@@ -29,11 +29,14 @@ class AmplifiedGuarantee:
         The reports of the whole collection, with the datum of any one person replaced by another,
         are (epsilon, delta)-indistinguishable. It is the guarantee of the smallest batch.
     local_epsilon : float
-        Of each message, which holds with no shuffler at all.
-    by_round : array, shape [n_rounds]
-        Epsilon of the people of each round; NaN where nobody answered.
-    batch_sizes : array of int, shape [n_rounds]
-        Reports of the smallest batch of each round: those to one question.
+        Of each message, which holds with no shuffler at all; with groups of participants the
+        largest.
+    by_round : array, shape [n_rounds] or [n_rounds, n_groups]
+        Epsilon of the people of each round, and group; NaN where nobody answered.
+    batch_sizes : array of int, shape [n_rounds] or [n_rounds, n_groups]
+        Reports of the smallest batch of each round, and group: those to one question.
+    by_group : dict of str to float or None
+        Epsilon of the people of each group, the largest of its rounds; None without groups.
     """
 
     epsilon: float
@@ -41,11 +44,13 @@ class AmplifiedGuarantee:
     local_epsilon: float
     by_round: np.ndarray
     batch_sizes: np.ndarray
+    by_group: dict[str | None, float] | None = None
 
     def __str__(self):
         lines = [
             f"Shuffled, the reports are ({self.epsilon:.3g}, {self.delta:.3g})-differentially "
-            f"private; each message alone is {self.local_epsilon:g}-locally private.",
+            f"private; each message alone is {self.local_epsilon:g}-locally private"
+            f"{' at least' if self.by_group else ''}.",
             "This holds towards whoever sees nothing of a report but the question and the answer, "
             "and these in an order that tells nothing: neither who sent them, nor when, nor "
             "from where, nor an identifier. For the shuffler itself, and for whoever works with "
@@ -53,6 +58,10 @@ class AmplifiedGuarantee:
             "All reports to one question are shuffled as one batch before any of them is used. "
             "Late ones that come after that are a batch of their own, and hide among themselves "
             "only. The numbers are of people who do not work together against the others.",
+        ]
+        lines += [
+            f"Of the group {group!r}: epsilon {epsilon:.3g}."
+            for group, epsilon in (self.by_group or {}).items()
         ]
         return "\n".join(lines)
 
@@ -108,7 +117,7 @@ def amplified_guarantee(
     delta : float in (0, 1)
     counts : array-like of int, shape [n_rounds, n_query_points], optional
         Reports to each question that are shuffled together, as one batch. Default the plan of the
-        protocol, dealt evenly.
+        protocol, dealt evenly; how many of each group will answer is not planned.
 
     Returns
     -------
@@ -117,35 +126,46 @@ def amplified_guarantee(
     Raises
     ------
     ProtocolError
-        If the protocol asks pairs, its mechanism has no pure guarantee, or it plans no numbers.
+        If the protocol asks pairs, a mechanism has no pure guarantee, or it plans no numbers.
     NotReadyError
-        If nobody has answered.
+        If nobody, or nobody of a group, has answered.
     """
     if protocol.rounds is None:
         raise ProtocolError(
             "n_rounds must be given for an amplified guarantee: in pairs everybody is asked a "
             "question of their own, and one report cannot hide among others"
         )
-    mechanism = protocol.mechanism
-    if mechanism.delta > 0 or not math.isfinite(mechanism.epsilon):
-        raise ProtocolError(
-            "mechanism must have delta = 0 and a finite epsilon for an amplified guarantee; got "
-            f"{mechanism!r}"
-        )
+    for mechanism in protocol.mechanisms.values():
+        if mechanism.delta > 0 or not math.isfinite(mechanism.epsilon):
+            raise ProtocolError(
+                "mechanism must have delta = 0 and a finite epsilon for an amplified guarantee; "
+                f"got {mechanism!r}"
+            )
     check_real("delta", delta, "in (0, 1)", lambda number: 0 < number < 1)
     counts = _planned(protocol) if counts is None else np.asarray(counts)
-    smallest = [int(min(row[row > 0], default=0)) for row in counts]
-    if not any(smallest):
+    epsilons = [mechanism.epsilon for mechanism in protocol.mechanisms.values()]
+    batches = counts.reshape(len(counts), len(epsilons), -1)
+    smallest = np.array([[min(batch[batch > 0], default=0) for batch in row] for row in batches])
+    if not smallest.any(axis=0).all():
         raise NotReadyError("nobody has answered yet, so that there is nothing to shuffle")
     by_round = np.array(
-        [amplified_epsilon(mechanism.epsilon, n, delta) if n else np.nan for n in smallest]
+        [
+            [amplified_epsilon(e, int(n), delta) if n else np.nan for e, n in zip(epsilons, row)]
+            for row in smallest
+        ]
     )
-    worst = float(np.nanmax(by_round))
-    return AmplifiedGuarantee(worst, delta, mechanism.epsilon, by_round, np.array(smallest))
+    worst = np.nanmax(by_round, axis=0)
+    common = float(worst.max()), delta, max(epsilons)
+    if protocol.groups is None:
+        return AmplifiedGuarantee(*common, by_round[:, 0], smallest[:, 0])
+    by_group = dict(zip(protocol.mechanisms, worst.tolist()))
+    return AmplifiedGuarantee(*common, by_round, smallest, by_group)
 
 
 def _planned(protocol):
     """Reports to each question by the plan, shape [n_rounds, n_query_points]."""
+    if protocol.groups is not None:
+        raise NotReadyError("nobody has answered yet, and no numbers are planned by group")
     if protocol.rounds.sizes is None:
         raise ProtocolError(
             "n_participants must be given for an amplified guarantee before anybody has answered: "

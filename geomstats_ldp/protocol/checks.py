@@ -9,6 +9,7 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.coordinates import UserCoordinates
 from geomstats_ldp.geometry.regions import check_region, region_of_iterates, slack_of
+from geomstats_ldp.protocol.groups import widest_mechanism
 from geomstats_ldp.schedules import check_direction_cycle
 from geomstats_ldp.validation import check_integer, check_positive, finite_array
 
@@ -23,10 +24,11 @@ def check_protocol(protocol):
     """
     geometry, region, dim = protocol.geometry, protocol.working_region, protocol.geometry.dim
     UserCoordinates.from_name(protocol.coordinates, geometry.space)
-    if protocol.mechanism.dim != dim:
-        raise ProtocolError(
-            f"mechanism must have the dimension of the space, {dim}; got {protocol.mechanism.dim}"
-        )
+    for mechanism in (protocol.mechanism, *protocol.mechanisms.values()):
+        if mechanism.dim != dim:
+            raise ProtocolError(
+                f"mechanism must have the dimension of the space, {dim}; got {mechanism.dim}"
+            )
     geometry.check_point(region.center, "center of the region")
     initial_point = geometry.check_point(protocol.initial_point, "initial_point")
     check_region(geometry, region, protocol.reach)
@@ -57,6 +59,8 @@ def _check_plan(protocol):
             "a protocol must have a gain or rounds, and not both; "
             f"got gain={protocol.gain!r} and rounds={rounds!r}"
         )
+    if protocol.groups is not None:
+        _check_groups(protocol)
     if rounds is None:
         return
     if protocol.pairs_per_round != 1:
@@ -68,6 +72,20 @@ def _check_plan(protocol):
             f"sizes must add up to n_participants={protocol.n_participants}; got {rounds.sizes}"
         )
     _check_moment(protocol)
+
+
+def _check_groups(protocol):
+    if protocol.rounds is None:
+        raise ProtocolError(
+            "epsilon must be one number for pairs: groups with an epsilon of their own are "
+            "asked in rounds; set n_rounds"
+        )
+    widest = widest_mechanism(protocol.mechanisms)
+    if protocol.mechanism_spec != widest.to_spec():
+        raise ProtocolError(
+            f"mechanism must be that of the group with the largest epsilon, {widest!r}; "
+            f"got {protocol.mechanism!r}"
+        )
 
 
 def _check_moment(protocol):

@@ -7,6 +7,7 @@ are made when it is used: one line could ask for more memory than there is.
 from __future__ import annotations
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.protocol.groups import check_group_records
 from geomstats_ldp.validation import check_integer
 
 #: Dimension of the manifold; 465 is that of 30 x 30 covariance matrices.
@@ -34,9 +35,10 @@ def check_limits(record):
     dim, size, _ = _space_sizes(record["space"], LARGEST_FACTORS)
     _check_at_most("dimension of the space", dim, LARGEST_DIM)
     _check_at_most("number of entries of a point", size, LARGEST_POINT)
-    _check_at_most(
-        "dim of the mechanism", check_integer("dim", record["mechanism"]["dim"], 0), LARGEST_DIM
-    )
+    groups = record.get("groups") or ()
+    check_group_records(groups)
+    for spec in (record["mechanism"], *(group["mechanism"] for group in groups)):
+        _check_at_most("dim of the mechanism", check_integer("dim", spec["dim"], 0), LARGEST_DIM)
     _check_at_most("number of basis vectors", len(record["basis"]), LARGEST_DIM)
     _check_at_most("number of directions", len(record["directions"]), LARGEST_CYCLE)
     asked = 2 * check_integer("pairs_per_round", record["pairs_per_round"], 0) * size

@@ -41,7 +41,8 @@ class Query:
         Round, counted from zero.
     index : int
         Position within the round: pair 0 plus, pair 0 minus, pair 1 plus, ... In a collection in
-        rounds the direction, which many participants are asked about.
+        rounds the direction, which many participants are asked about; with groups of participants
+        those of the first group, then those of the second, and so on.
     side : {"plus", "minus", "base", "round"}
     point : array, shape [*point_shape]
     """

@@ -19,6 +19,7 @@ from geomstats_ldp.protocol.checks import (
     check_preconditioner,
     check_protocol,
 )
+from geomstats_ldp.protocol.groups import group_specs, mechanisms_of, widest_mechanism
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.messages import Message
 from geomstats_ldp.protocol.queries import all_queries
@@ -96,6 +97,11 @@ class Protocol:
     coordinates : {"poincare_ball", "half_space"} or None
         Model of hyperbolic space in which participants give their data, with `dim` numbers; all
         else is on the hyperboloid. None for data as they are. The record names it only then.
+    groups : tuple of dict or None
+        Groups of participants whose messages have a guarantee of their own, in a collection in
+        rounds: plain records with a "name" and a "mechanism". `mechanism_spec` is then the one of
+        the largest epsilon among them. None if all participants use that one; the record names
+        groups only where there are some.
     """
 
     space_spec: dict
@@ -116,12 +122,15 @@ class Protocol:
     n_participants: int | None = None
     rounds: RoundPlan | None = None
     coordinates: str | None = None
+    groups: tuple | None = None
 
     def __post_init__(self):
         """Freeze the records."""
         for part in _PARTS:
             name = f"{part}_spec"
             object.__setattr__(self, name, _Record(getattr(self, name)))
+        if isinstance(self.groups, (list, tuple)):
+            object.__setattr__(self, "groups", tuple(map(_frozen_group, self.groups)))
 
     # ---------------------------------------------------------------- objects
 
@@ -139,8 +148,25 @@ class Protocol:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """The mechanism each participant applies."""
+        """The mechanism each participant applies; with groups that of the largest epsilon."""
         return mechanism_from_spec(self.mechanism_spec)
+
+    @cached_property
+    def mechanisms(self) -> dict[str | None, Mechanism]:
+        """Mechanisms by group, in the order of the groups; without groups that of None."""
+        return {None: self.mechanism} if self.groups is None else mechanisms_of(self.groups)
+
+    def group_of(self, index: int) -> str | None:
+        """Name of the group that a query of a round asks; None without groups.
+
+        Parameters
+        ----------
+        index : int
+            Of the query. Those of one group follow each other.
+        """
+        if self.groups is None:
+            return None
+        return list(self.mechanisms)[index // (self.n_query_points // len(self.groups))]
 
     @cached_property
     def working_region(self) -> WorkingRegion:
@@ -177,9 +203,10 @@ class Protocol:
 
     @property
     def n_query_points(self) -> int:
-        """Points that one round asks at."""
+        """Points that one round asks at, counted for each group."""
         has_one = self.rounds is not None and self.rounds.query is not None
-        return 1 if has_one else len(self.directions)
+        n_groups = 1 if self.groups is None else len(self.groups)
+        return n_groups * (1 if has_one else len(self.directions))
 
     def tangent_vec(self, message: Message, point: np.ndarray) -> np.ndarray | None:
         """Ambient tangent vector that a message stands for; anybody can compute it.
@@ -202,7 +229,8 @@ class Protocol:
         """
         if message.candidate is None:
             return message.tangent_vec
-        return self.geometry.lift(self.mechanism.candidate_vector(message.candidate), point)
+        mechanism = self.mechanisms[self.group_of(message.index)]
+        return self.geometry.lift(mechanism.candidate_vector(message.candidate), point)
 
     @property
     def dim(self) -> int:
@@ -218,8 +246,9 @@ class Protocol:
             value = getattr(self, field.name)
             name = field.name.removesuffix("_spec")
             record[name] = value.to_spec() if hasattr(value, "to_spec") else value
-        if self.coordinates is None:
-            del record["coordinates"]
+        for name in ("coordinates", "groups"):
+            if record[name] is None:
+                del record[name]
         return record
 
     def to_json(self) -> str:
@@ -288,10 +317,24 @@ class Protocol:
         return (
             f"Protocol(space={self.space_spec['name']}(dim={self.dim}), "
             f"loss={self.loss_spec['name']!r}, "
-            f"mechanism={self.mechanism!r}, n_participants={self.n_participants}, "
+            f"{_guarantee(self)}, n_participants={self.n_participants}, "
             f"plan={'pairs' if self.rounds is None else self.rounds!r}, "
             f"fingerprint={self.fingerprint[:12]!r})"
         )
+
+
+def _frozen_group(record):
+    """Record of a group that cannot be changed; what is none is refused later."""
+    if not isinstance(record, dict):
+        return record
+    return _Record({key: _Record(v) if isinstance(v, dict) else v for key, v in record.items()})
+
+
+def _guarantee(protocol):
+    """What each participant is promised, for a repr."""
+    if protocol.groups is None:
+        return f"mechanism={protocol.mechanism!r}"
+    return f"groups={protocol.mechanisms!r}"
 
 
 def check_is_protocol(protocol):
@@ -307,7 +350,7 @@ def check_is_protocol(protocol):
 def make_protocol(
     space: Any,
     loss: Any,
-    mechanism: Mechanism,
+    mechanism: Mechanism | dict[str, Mechanism],
     working_region: WorkingRegion,
     *,
     radius: RadiusRule | None,
@@ -330,7 +373,8 @@ def make_protocol(
     ----------
     space : geomstats manifold
     loss : Loss
-    mechanism : Mechanism
+    mechanism : Mechanism, or dict of str to Mechanism
+        A dict, with `rounds`, gives groups of participants by name a mechanism of their own.
     working_region : GeodesicBall, LogBox or SpectralBand
         Region K_s.
     radius : RadiusRule or None
@@ -369,9 +413,12 @@ def make_protocol(
     loss.check_space(geometry)
     query_region = all_queries(geometry, working_region, radius, rounds)
     bound = loss.score_bound(geometry, query_region)
-    if mechanism.bound < bound * (1 - 1e-12):
+    groups, widest = group_specs(mechanism), widest_mechanism(mechanism)
+    every = mechanism.values() if isinstance(mechanism, dict) else [mechanism]
+    smallest = min(each.bound for each in every)
+    if smallest < bound * (1 - 1e-12):
         raise ProtocolError(
-            f"mechanism bound must be at least the score bound {bound}; got {mechanism.bound}"
+            f"mechanism bound must be at least the score bound {bound}; got {smallest}"
         )
     if hessian_bound is None:
         hessian_bound = loss.hessian_bound(geometry, query_region)
@@ -383,7 +430,7 @@ def make_protocol(
     protocol = Protocol(
         space_spec=space_to_spec(space),
         loss_spec=loss.to_spec(),
-        mechanism_spec=mechanism.to_spec(),
+        mechanism_spec=widest.to_spec(),
         working_region_spec=working_region._replace(center=center).to_spec(),
         retraction=retraction,
         reference=nested_tuple(geometry.reference),
@@ -401,6 +448,7 @@ def make_protocol(
         ),
         rounds=rounds,
         coordinates=coordinates,
+        groups=groups,
     )
     check_protocol(protocol)
     return protocol

@@ -1,6 +1,7 @@
 """Regression of scores on their query points: what a collection in rounds is estimated by."""
 
-from geomstats_ldp.score_regression.fit import ScoreFit, fewest_participants, fit_scores
+from geomstats_ldp.score_regression.answers import fewest_participants
+from geomstats_ldp.score_regression.fit import ScoreFit, fit_scores
 from geomstats_ldp.score_regression.prediction import (
     PredictedScore,
     predict_round_scores,

@@ -19,6 +19,7 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
+from geomstats_ldp.score_regression.answers import Answers, pooled_covariance
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -27,8 +28,6 @@ from geomstats_ldp.score_regression.moments import (
 )
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
-    clip_eigenvalues,
-    covariance_floor,
     deviatoric_size,
     shrink_deviatoric,
 )
@@ -51,8 +50,12 @@ class ScoreFit:
         The estimate, in the working region.
     n_participants : int
         Messages it is made from.
+    precision : array, shape [n_groups]
+        Of one message of each group of participants, one on average; zero for groups of which too
+        few have answered.
     score_covariance : array, shape [dim, dim]
-        Covariance of one released score, pooled within query points, above the known noise.
+        Covariance of one released score, pooled within query points, above the known noise. With
+        groups of participants, that of a score of average precision: n of these would tell as much.
     raw_hessian : array, shape [dim, dim]
         Hessian by least squares.
     hessian : array, shape [dim, dim]
@@ -77,6 +80,7 @@ class ScoreFit:
 
     point: np.ndarray
     n_participants: int
+    precision: np.ndarray
     score_covariance: np.ndarray
     raw_hessian: np.ndarray
     hessian: np.ndarray
@@ -90,17 +94,6 @@ class ScoreFit:
     hessian_floor_active: bool
     hessian_bound_active: bool
     is_cut: bool
-
-
-def degrees_of_freedom(state):
-    """Messages less the means that are taken off them; the covariance of scores needs dim + 1."""
-    return state.n_participants - int(np.count_nonzero(state.counts))
-
-
-def fewest_participants(protocol):
-    """Participants that a region takes if all are in one round, at each of its query points."""
-    n_points = len(protocol.directions) if protocol.rounds.query is None else 1
-    return n_points + protocol.dim + 1
 
 
 def fit_scores(protocol, state, points, twin=None):
@@ -122,9 +115,9 @@ def fit_scores(protocol, state, points, twin=None):
         None while too few have answered to tell a score from its noise; the estimate is then the
         centre of the last round.
     """
-    if degrees_of_freedom(state) <= protocol.dim:
+    answers = Answers(protocol, state, points)
+    if answers.n == 0:
         return None
-    answers = Answers(state, points)
     center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
     for _ in range(_N_CHARTS):
         fit = _fit_in_chart(protocol, answers, center, weights, twin)
@@ -132,20 +125,6 @@ def fit_scores(protocol, state, points, twin=None):
         if protocol.rounds.moment is None:
             weights = bending_weights(protocol, answers, state.centers, fit)
     return fit
-
-
-class Answers:
-    """Query points that were answered, and the moments of their messages."""
-
-    def __init__(self, state, points):
-        rounds, directions = np.nonzero(state.counts)
-        self.rounds = rounds
-        self.points = points[rounds, directions]
-        self.counts = state.counts[rounds, directions].astype(float)
-        self.means = state.sums[rounds, directions] / self.counts[:, None]
-        squares = self.means[:, :, None] * self.means[:, None, :]
-        self.scatter = state.outer[rounds, directions] - self.counts[:, None, None] * squares
-        self.n = int(self.counts.sum())
 
 
 def bending_weights(protocol, answers, centers, fit):
@@ -172,9 +151,9 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     design = design_matrices(
         protocol.rounds.moment, geometry, answers.points, center, coords, maps, frames, basis
     )
-    covariance = _pooled_covariance(protocol, answers, maps)
+    covariance = pooled_covariance(protocol, answers, weights, maps)
     variance = float(np.trace(covariance)) / dim
-    share = answers.counts * weights
+    share = answers.counts * answers.precision * weights
     means = np.einsum("nij,nj->ni", maps, answers.means)
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
@@ -194,6 +173,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     return ScoreFit(
         point=point,
         n_participants=answers.n,
+        precision=answers.group_precision,
         score_covariance=covariance,
         raw_hessian=raw,
         hessian=hessian,
@@ -205,15 +185,6 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
         is_cut=is_cut,
         **bounds,
     )
-
-
-def _pooled_covariance(protocol, answers, maps):
-    """Covariance of one released score within query points; no model of the means enters."""
-    total = (maps @ answers.scatter @ np.swapaxes(maps, 1, 2)).sum(axis=0)
-    total = total / (answers.n - len(answers.points))
-    eigenvalues = np.linalg.eigvalsh(total)
-    floor = covariance_floor(eigenvalues, protocol.inference, protocol.mechanism, answers.n)
-    return clip_eigenvalues(total, floor)
 
 
 def third_derivative_weight(protocol, variance):

@@ -16,11 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geomstats_ldp.score_regression.fit import (
-    Answers,
-    bending_weights,
-    third_derivative_weight,
-)
+from geomstats_ldp.score_regression.answers import Answers
+from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -114,7 +111,8 @@ def regress_about(protocol, state, points, fit, twin=None):
     known : array, shape [dim, dim]
         Part of the Hessian that is publicly known.
     """
-    answers, geometry, dim = Answers(state, points), protocol.geometry, protocol.dim
+    answers = Answers(protocol, state, points)
+    geometry, dim = protocol.geometry, protocol.dim
     moment = protocol.rounds.moment
     weights = np.ones(len(answers.points))
     if moment is None:
@@ -135,7 +133,7 @@ def regress_about(protocol, state, points, fit, twin=None):
         design,
         bend,
         third_derivative_weight(protocol, variance),
-        answers.counts,
+        answers,
         weights,
         means,
         scatter,
@@ -178,7 +176,7 @@ def predict_single_query_scores(fit):
     )
 
 
-def _robust_least_squares(design, bend, pull, counts, weights, means, scatter, pooled):
+def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, pooled):
     """Coefficients and their covariance, with the covariance of scores found query by query.
 
     The third derivative, with the columns `bend`, is a random effect of precision `pull` in units
@@ -189,7 +187,7 @@ def _robust_least_squares(design, bend, pull, counts, weights, means, scatter, p
     estimate : array, shape [dim + n_basis]
     covariance : array, shape [dim + n_basis, dim + n_basis]
     spread : array, shape [dim + n_basis, dim + n_basis]
-        What it would be if scores had unit covariance.
+        What it would be if scores had unit covariance; those of a group, one over its precision.
     """
     n_kept = design.shape[2]
     precisions = np.repeat([0.0, pull], [n_kept, bend.shape[2]])
@@ -198,17 +196,18 @@ def _robust_least_squares(design, bend, pull, counts, weights, means, scatter, p
     sizes = np.sqrt(np.mean(design**2, axis=(0, 1)))
     units = np.where(sizes > 0, sizes, 1.0)
     design = design / units
-    share = (counts * weights)[:, None, None]
+    counts, precision = answers.counts, answers.precision[:, None, None]
+    share = (counts * weights)[:, None, None] * precision
     random = np.diag(precisions / units**2)
     normal = _total(share * design, design) + random
     inverse = np.linalg.pinv(normal, hermitian=True, rcond=1e-12)
     estimate = inverse @ _total(share * design, means[..., None])[:, 0]
     own = scatter / np.maximum(counts - 1, 1)[:, None, None]
-    own = np.where(counts[:, None, None] > 1, own, pooled)
+    own = np.where(counts[:, None, None] > 1, own, pooled / precision)
     share = share * weights[:, None, None]
     variance = np.trace(pooled) / len(pooled)
     meats = (
-        _total(share * design, own @ design) + variance * random,
+        _total(share * precision * design, own @ design) + variance * random,
         _total(share * design, design) + random,
     )
     covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]

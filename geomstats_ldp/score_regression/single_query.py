@@ -16,8 +16,13 @@ import math
 import numpy as np
 from scipy.linalg import eigh
 
+from geomstats_ldp.score_regression.answers import (
+    group_covariances,
+    mean_covariance,
+    precisions,
+    trusted_groups,
+)
 from geomstats_ldp.score_regression.fit import ScoreFit, into_region
-from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues, covariance_floor
 
 
 def fit_single_query(protocol, state):
@@ -35,16 +40,20 @@ def fit_single_query(protocol, state):
         The score covariance is that at the estimate, where the Hessian is known. None while too few
         have answered, as for `fit_scores`.
     """
-    dim, n = protocol.dim, state.n_participants
-    if n - 1 <= dim:  # rounds share the one mean that is taken off
+    dim, counts = protocol.dim, state.counts.sum(axis=0)
+    trusted = trusted_groups(protocol, counts - 1)  # rounds share the one mean that is taken off
+    if not trusted.any():
         return None
-    mean = state.sums.sum(axis=(0, 1)) / n
-    scatter = state.outer.sum(axis=(0, 1)) - n * np.outer(mean, mean)
-    covariance = scatter / (n - 1)
-    floor = covariance_floor(
-        np.linalg.eigvalsh(covariance), protocol.inference, protocol.mechanism, n
-    )
-    covariance = clip_eigenvalues(covariance, floor)
+    counts, sums = counts[trusted], state.sums.sum(axis=0)[trusted]
+    means = sums / counts[:, None]
+    squares = counts[:, None, None] * (means[:, :, None] * means[:, None, :])
+    scatter = state.outer.sum(axis=0)[trusted] - squares
+    covariances = group_covariances(protocol, np.flatnonzero(trusted), scatter, counts - 1, counts)
+    precision, n = precisions(covariances, counts), int(counts.sum())
+    group_precision = np.zeros(len(trusted))
+    group_precision[trusted] = precision
+    mean = precision @ sums / (precision @ counts)
+    covariance = mean_covariance(covariances, precision, precision * counts)
     exact, curvature = _SOLUTIONS[protocol.rounds.moment](protocol, mean)
     point = into_region(protocol, _within_reach(protocol, exact))
     carried = _carried(protocol, point)
@@ -53,6 +62,7 @@ def fit_single_query(protocol, state):
     return ScoreFit(
         point=point,
         n_participants=n,
+        precision=group_precision,
         score_covariance=score_covariance,
         raw_hessian=hessian,
         hessian=hessian,

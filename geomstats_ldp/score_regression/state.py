@@ -26,7 +26,8 @@ class RoundState(NamedTuple):
     centers : array, shape [n_opened, *point_shape]
         Point around which each round that was opened asks.
     counts : array of int, shape [n_opened, n_directions]
-        Messages received.
+        Messages received. With groups of participants, the directions of the first come first, then
+        those of the second: n_directions stands for ``protocol.n_query_points`` everywhere.
     sums : array, shape [n_opened, n_directions, dim]
         Their sum, in frame coordinates at the query point.
     outer : array, shape [n_opened, n_directions, dim, dim]
@@ -82,14 +83,16 @@ def query_points(protocol, state, known=None):
     `known` are those of the first rounds, where they have been computed before.
     """
     geometry, directions = protocol.geometry, np.array(protocol.directions)
+    n_groups = len(protocol.mechanisms)
     if protocol.rounds.query is not None:
-        return np.stack([np.array([protocol.rounds.query])] * state.n_opened)
-    points = np.empty((state.n_opened, len(directions), *geometry.shape))
+        return np.stack([np.array([protocol.rounds.query] * n_groups)] * state.n_opened)
+    points = np.empty((state.n_opened, n_groups * len(directions), *geometry.shape))
     n_known = 0 if known is None else len(known)
     points[:n_known] = known if n_known else 0.0
     for number in range(n_known, state.n_opened):
         center, offsets = state.centers[number], round_radius(protocol.radius, number) * directions
-        points[number] = geometry.retract(geometry.lift(offsets, center), center)
+        asked = geometry.retract(geometry.lift(offsets, center), center)
+        points[number] = np.concatenate([asked] * n_groups)
     return points
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,9 @@ from geomstats_ldp.exceptions import NotReadyError, ProtocolError
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.scouting.bound import best_norm_bound
 from geomstats_ldp.scouting.histogram import NormHistogram
+
+#: Largest angle by which a start may be off, and least gap of eigenvalues in standard errors.
+_LARGEST_ANGLE, _LEAST_GAP = 0.5, 2.5
 
 
 @dataclass(frozen=True)
@@ -78,16 +82,63 @@ class ScoutPlan:
         return found
 
     def _initial_point(self, server):
-        if server.n_participants == 0:
-            raise NotReadyError("nobody has answered the question for the initial point")
-        query = np.array(self.start.rounds.query)
-        mean = server.state.sums.sum(axis=(0, 1)) / server.n_participants
-        score = self.start.geometry.lift(mean, query)
-        if self.start.rounds.moment == "quadratic":  # the score of a mean is q - E y
-            mean = query - score
-            return mean / np.linalg.norm(mean)
-        # The score of a second moment S is (q - S) / 2; noise may have made it indefinite.
-        vectors = np.linalg.eigh(query - 2 * score)[1].T[::-1][: self.n_components]
+        moment, _ = self._moment(server)
+        if self._is_mean:
+            return moment / np.linalg.norm(moment)
+        vectors = np.linalg.eigh(moment)[1].T[::-1][: self.n_components]
         largest = np.argmax(np.abs(vectors), axis=1)
         vectors = vectors * np.sign(vectors[np.arange(len(vectors)), largest])[:, None]
         return vectors[0] if self.n_components == 1 else vectors
+
+    @property
+    def _is_mean(self):
+        return self.start.rounds.moment == "quadratic"
+
+    def _moment(self, server):
+        """First or second moment that scouts have found, and the error of each coordinate of it."""
+        n = server.n_participants
+        if n == 0:
+            raise NotReadyError("nobody has answered the question for the initial point")
+        mechanism, geometry = self.start.mechanism, self.start.geometry
+        query = np.array(self.start.rounds.query)
+        score = geometry.lift(server.state.sums.sum(axis=(0, 1)) / n, query)
+        unit = np.linalg.norm(geometry.lift(np.eye(geometry.dim)[0], query))
+        variance = mechanism.noise_variance + mechanism.bound**2 / geometry.dim
+        error = unit * math.sqrt(variance / n)
+        if self._is_mean:  # the score of a mean is q - E y
+            return query - score, error
+        # The score of a second moment S is (q - S) / 2; noise may have made it indefinite.
+        return query - 2 * score, 2 * error
+
+    def is_sharp(self, server: Any) -> bool:
+        r"""Whether the initial point is known well enough to start a study there.
+
+        With the error s of a coordinate of the moment, a mean m is off by the angle
+        :math:`s \sqrt{p - 1} / |m|`, and an eigenvector i by :math:`s / \sqrt 2` over the gap to
+        each eigenvector j on the other side. The root of the sum of squares must be at most 1/2,
+        and the smallest gap at least 2.5 of its own standard errors :math:`\sqrt 2 s`: an
+        eigenvector that is mistaken for the next is as far off as can be.
+
+        Parameters
+        ----------
+        server : RoundServer
+            Of the collection `start`.
+
+        Returns
+        -------
+        is_sharp : bool
+
+        Raises
+        ------
+        NotReadyError
+            If nobody has answered.
+        """
+        moment, error = self._moment(server)
+        if self._is_mean:
+            spread = error * math.sqrt(len(moment) - 1)
+            return bool(spread <= _LARGEST_ANGLE * np.linalg.norm(moment))
+        values = np.linalg.eigvalsh(moment)[::-1]
+        gaps = values[: self.n_components, None] - values[None, self.n_components :]
+        if gaps.min() < _LEAST_GAP * math.sqrt(2) * error:
+            return False
+        return bool(error * math.sqrt(np.sum(gaps**-2.0) / 2) <= _LARGEST_ANGLE)

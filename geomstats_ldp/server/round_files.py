@@ -101,8 +101,11 @@ def _check_sums(protocol, state):
     """Sums and outer products are moments of as many messages, and these in their support."""
     trace = np.trace(state.outer, axis1=-2, axis2=-1)
     limit = np.asarray(state.counts, dtype=float)
-    support = protocol.mechanism.support_radius
-    if np.isfinite(support) and not np.all(trace <= limit * support**2 * (1 + _ROUNDING)):
+    radii = [mechanism.support_radius for mechanism in protocol.mechanisms.values()]
+    support = np.repeat(radii, protocol.n_query_points // len(radii))
+    has_bound = np.isfinite(support)
+    room = limit[:, has_bound] * support[has_bound] ** 2 * (1 + _ROUNDING)
+    if not np.all(trace[:, has_bound] <= room):
         raise MessageError("outer must be sums over messages in the support of the mechanism")
     if np.any(trace[state.counts == 0] != 0) or np.any(state.sums[state.counts == 0] != 0):
         raise MessageError("sums of no messages must be zero")

@@ -100,8 +100,12 @@ class RoundRecord(BaseServer):
         """Answers to the round opened last."""
         return int(self.state.counts[-1].sum())
 
+    def n_in_group(self):
+        """Answers to the round opened last by group, shape [n_groups]."""
+        return self.state.counts[-1].reshape(len(self.protocol.mechanisms), -1).sum(axis=1)
+
     def points(self, number):
-        """Query points of a round that was opened, shape [n_directions, *point_shape]."""
+        """Query points of a round that was opened, by group, shape [n_directions, *point_shape]."""
         return self._points[number]
 
     @alone
@@ -244,6 +248,29 @@ class RoundRecord(BaseServer):
             return predict_single_query_scores(fit)
         twin = self.engine.twin
         return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
+
+    @alone
+    def groups(self):
+        """What each group of participants contributes, by name.
+
+        Returns
+        -------
+        groups : dict of str to dict
+            ``epsilon``, ``n_participants`` and the ``weight`` of one message, one on average over
+            messages; zero while too few have answered for it to be known.
+        """
+        protocol = self.protocol
+        counts = self.state.counts.reshape(len(self.state.counts), len(protocol.mechanisms), -1)
+        fit = self.fit()
+        weights = np.zeros(len(protocol.mechanisms)) if fit is None else fit.precision
+        return {
+            name: {
+                "epsilon": mechanism.epsilon,
+                "n_participants": int(counts[:, number].sum()),
+                "weight": float(weights[number]),
+            }
+            for number, (name, mechanism) in enumerate(protocol.mechanisms.items())
+        }
 
     @alone
     def learn_second_moment(self):

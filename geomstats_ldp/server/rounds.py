@@ -79,7 +79,7 @@ class RoundServer(RoundRecord):
     # ---------------------------------------------------------------- queries
 
     @alone
-    def queries(self, n=None):
+    def queries(self, n=None, group=None):
         """Questions of the open round, dealt evenly over its query points.
 
         Questions may be dealt more often than answers are waited for: people drop out.
@@ -89,23 +89,42 @@ class RoundServer(RoundRecord):
         n : int, optional
             How many. Default as many as the round still waits for, or one for each query point if
             its size is left open.
+        group : str, optional
+            Name of the group to ask, where the protocol has groups: a round waits for answers of
+            any of them.
 
         Returns
         -------
         queries : list of Query
             Empty when all rounds are closed.
+
+        Raises
+        ------
+        ProtocolError
+            If `n` is no number, or there is no such group.
         """
+        asked = self._asked(group)
         if self.is_complete:
             return []
         if n is None:
             left = self.round_size()
-            n = self.n_directions if left is None else left
+            n = len(asked) if left is None else left
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
             raise ProtocolError(f"n must be a number of queries; got {n!r}")
-        return [self._deal() for _ in range(n)]
+        return [self._deal(asked) for _ in range(n)]
 
-    def _deal(self):
-        index = int(np.argmin(self._dealt))
+    def _asked(self, group):
+        """Indices of the queries of a round that a group is asked."""
+        groups = list(self.protocol.mechanisms)
+        if group not in groups:
+            names = "None without groups" if groups == [None] else f"one of {groups}"
+            raise ProtocolError(f"group must be {names}; got {group!r}")
+        size = self.n_directions // len(groups)
+        start = groups.index(group) * size
+        return range(start, start + size)
+
+    def _deal(self, asked):
+        index = asked[int(np.argmin(self._dealt[asked.start : asked.stop]))]
         self._dealt[index] += 1
         return Query(
             self.protocol.fingerprint,
@@ -196,6 +215,11 @@ class RoundServer(RoundRecord):
         RawDataWarning
             If rows cannot be messages; see `Server.replay`.
         """
+        if self.protocol.groups is not None:
+            raise InvalidMessageError(
+                "messages must be Message objects where there are groups of participants: rows of "
+                "an array do not say whose they are"
+            )
         vectors, parts = check_batch(self.protocol, vectors), []
         with self._all_or_nothing():
             position = 0
@@ -208,7 +232,7 @@ class RoundServer(RoundRecord):
                 position += size
             if parts:
                 tangent, coords = map(np.concatenate, zip(*parts))
-                check_rows(self.protocol, vectors, tangent, coords, strict)
+                check_rows(self.protocol.mechanism, vectors, tangent, coords, strict)
 
     def _n_fitting(self, n_rows, extend):
         """How many of the rows that are left go into the open round."""
@@ -251,7 +275,11 @@ class RoundServer(RoundRecord):
                 f"answers round {addresses[:, 0].max()}"
             )
         self.add_coords(*np.ascontiguousarray(addresses.T), coords)
-        check_rows(self.protocol, coords, coords, coords, strict=True)
+        for group, mechanism in self.protocol.mechanisms.items():
+            asked = self._asked(group)
+            part = coords[(addresses[:, 1] >= asked.start) & (addresses[:, 1] < asked.stop)]
+            if len(part) > 0:
+                check_rows(mechanism, part, part, part, strict=True)
 
     def _close_as_recorded(self):
         try:

@@ -235,7 +235,7 @@ class Server(BaseServer):
             while self.round_size() > 0 and position < len(vectors):
                 rows = (array[position:] for array in (vectors, tangent, coords))
                 position += self._replay_step(*rows)
-            check_rows(self.protocol, vectors, tangent, coords, strict)
+            check_rows(self.protocol.mechanism, vectors, tangent, coords, strict)
 
     @alone
     def transcript(self):

@@ -57,14 +57,15 @@ def message_vector(protocol, message, point):
         If the candidate is none of the mechanism, or the vector none of its messages.
     """
     if message.candidate is None:
-        return check_vector(protocol, message.tangent_vec, point)
+        mechanism = protocol.mechanisms[protocol.group_of(message.index)]
+        return check_vector(protocol, message.tangent_vec, point, mechanism)
     try:
         return protocol.tangent_vec(message, point)
     except (TypeError, ValueError) as error:
         raise InvalidMessageError(f"{error}") from error
 
 
-def check_vector(protocol, vector, point):
+def check_vector(protocol, vector, point, mechanism=None):
     """Return the vector of a message as a float array.
 
     Parameters
@@ -73,6 +74,8 @@ def check_vector(protocol, vector, point):
     vector : array-like, shape [*point_shape]
     point : array, shape [*point_shape]
         The query that it answers.
+    mechanism : Mechanism, optional
+        That of the group that answers. Default the one of the protocol.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def check_vector(protocol, vector, point):
             f"tangent_vec must be tangent at its query; {normal:.3g} of its length "
             f"{size:.3g} is normal"
         )
-    mechanism = protocol.mechanism
+    mechanism = protocol.mechanism if mechanism is None else mechanism
     coords = geometry.coordinates(vector, point)
     if not mechanism.in_support(coords, _ROUNDING):
         raise InvalidMessageError(
@@ -177,12 +180,13 @@ def _integers(name, values, shape):
     return np.asarray(values).astype(np.int64)
 
 
-def check_rows(protocol, vectors, tangent, coords, strict):
+def check_rows(mechanism, vectors, tangent, coords, strict):
     """See whether rows that were taken for messages can be messages.
 
     Parameters
     ----------
-    protocol : Protocol
+    mechanism : Mechanism
+        That of the protocol, or of the group that the rows are of.
     vectors : array, shape [n, *point_shape]
     tangent : array, shape [n, *point_shape]
         Their tangent parts at their queries.
@@ -206,7 +210,7 @@ def check_rows(protocol, vectors, tangent, coords, strict):
         normal = np.sqrt(np.sum((vectors - tangent) ** 2, axis=axes))
         length = np.sqrt(np.sum(vectors**2, axis=axes))
         is_tangent = normal <= _COARSE_ROUNDING * length  # False for what is not finite
-        is_message = is_tangent & can_be_released(protocol.mechanism, coords, _COARSE_ROUNDING)
+        is_message = is_tangent & can_be_released(mechanism, coords, _COARSE_ROUNDING)
     if not is_message.all():
         row = int(np.argmin(is_message))
         what = "in the support of the mechanism" if is_tangent[row] else "tangent at their query"
@@ -214,7 +218,7 @@ def check_rows(protocol, vectors, tangent, coords, strict):
             raise InvalidMessageError(f"messages must be {what}; row {row} is not")
         n_others = int(np.sum(~is_message))
         _warn(f"messages must be {what}; {n_others} of {len(vectors)} rows are no messages")
-    elif log_chance_of_spread(protocol.mechanism, coords) < _LOG_CHANCE:
+    elif log_chance_of_spread(mechanism, coords) < _LOG_CHANCE:
         _warn(f"the {len(vectors)} rows are closer to each other than the noise of messages allows")
 
 

@@ -24,7 +24,12 @@ from geomstats_ldp.exceptions import (
     UninformativeRegionWarning,
     WeakPrivacyWarning,
 )
-from geomstats_ldp.losses import TransformedFrechetLoss, loss_of, register_transform
+from geomstats_ldp.losses import (
+    PCALoss,
+    TransformedFrechetLoss,
+    loss_of,
+    register_transform,
+)
 
 # Runs are short, and say so; what they say is tested where it is the point.
 pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.SafeguardWarning")
@@ -115,6 +120,33 @@ def test_clipped_rows_of_a_principal_direction():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ClippingWarning)  # half of them, which turns nothing
         assert pca.fit(X).diagnostics_["clipped_share"] > 0.4
+
+
+def test_a_bound_that_clips_nearly_all_rows_of_an_elliptical_law_is_no_reason_to_warn():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(8000, 3)) * [1.0, 0.4, 0.3]
+    pca = make_pca(norm_bound=0.2, initial_point=[1.0, 0.2, 0.1], epsilon=8.0, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ClippingWarning)
+        assert pca.fit(X).diagnostics_["clipped_share"] > 0.95
+    X[:400] = 4 * np.array([0.6, 0.8, 0.0])  # which turns the target of all rows only
+    assert "may move the target" in str(caught(ClippingWarning, lambda: pca.fit(X)).message)
+
+
+def test_the_hessian_of_rows_as_they_are():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(500, 3)) * [1.0, 0.4, 0.3]
+    geometry, loss = make_pca().start(3).protocol_.geometry, PCALoss(norm_bound=0.2)
+    kept = loss.clip(geometry, X)
+    clipping = Clipping(500, 500, (X,), (kept,))
+    point = geometry.exp(geometry.lift(np.array([0.02, 0.01]), np.eye(3)[0]), np.eye(3)[0])
+    found = clipping.hessian_change(loss, geometry, point, np.full(2, 1e-4))
+    basis = geometry.lift(np.eye(2), point)
+    moments = [rows.T @ rows / 500 for rows in (X, kept)]
+    hessians = [(point @ s @ point) * np.eye(2) - basis @ s @ basis.T for s in moments]
+    # The public frame turns along the differences, by about the size of the change of the score.
+    size = np.linalg.norm(clipping.score_change(loss, geometry, point))
+    np.testing.assert_allclose(found, hessians[0] - hessians[1], atol=2 * size + 1e-6)
 
 
 def test_a_safeguard_is_told_of_once():

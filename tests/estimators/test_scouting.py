@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import clone
 
 from geomstats_ldp import Participant, PrivatePCA, PrivateVMFLocation
-from geomstats_ldp.exceptions import NotReadyError, ProtocolError
+from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
+from geomstats_ldp.exceptions import FewParticipantsWarning, NotReadyError, ProtocolError
 from geomstats_ldp.scouting import NormParticipant
 from geomstats_ldp.server import make_server
 
@@ -106,6 +107,37 @@ def test_a_collection_asks_devices_and_then_has_numbers():
     model.set_params(**found).start(3)
     assert model.protocol_.loss_spec["norm_bound"] == found["norm_bound"]
     np.testing.assert_allclose(model.protocol_.initial_point, found["initial_point"])
+
+
+def test_more_scouts_are_asked_where_the_first_do_not_tell_the_start():
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(12_000, 3)) * [1.0, 0.9, 0.3]  # the gap is small
+    model = scouting_pca(norm_bound=1.0, epsilon=2.0, random_state=1).fit(rows)
+    n_scouts = model.scouted_.n_participants
+    assert 600 < n_scouts <= 3000 and n_scouts % 600 == 0
+    assert model.n_participants_ == 12_000 - n_scouts
+    sphere = rng.normal(size=(4000, 3))  # no direction at all
+    with pytest.warns(FewParticipantsWarning, match="1000 scouts are too few to tell the initial"):
+        scouting_pca(norm_bound=1.0, epsilon=1.0).fit(sphere)
+
+
+@pytest.mark.parametrize("n_components", [1, 2])
+def test_the_stated_error_of_a_start_is_that_of_simulated_scouts(n_components):
+    plan = scouting_pca(n_components=n_components, epsilon=3.0).scout_plan(3)
+    rng, moments = np.random.default_rng(0), []
+    for seed in range(60):
+        server = make_server(plan.start)
+        emulate_in_rounds(server, rng.normal(size=(300, 3)) * [3.0, 2.0, 1.0], seed)
+        moment, error = plan._moment(server)
+        moments.append(moment)
+    spread = np.std(moments, axis=0)
+    # Entries off the diagonal of a symmetric matrix are coordinates over the root of two. The
+    # variance of the scores themselves is bounded, not known.
+    sds = np.array([spread[0, 0], *np.sqrt(2) * spread[np.triu_indices(3, 1)]])
+    assert (sds < 1.3 * error).all() and sds.mean() > 0.75 * error
+    values = np.linalg.eigvalsh(np.mean(moments, axis=0))
+    scale = plan.start.loss_spec["norm_bound"] ** 2
+    assert values.sum() == pytest.approx(scale, rel=0.1)
 
 
 def test_answers_have_to_be_those_of_the_plan():

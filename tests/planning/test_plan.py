@@ -118,6 +118,7 @@ def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
         ({"n": [1000], "largest_emulation": 500}, "largest_emulation=500"),
         ({"n": [1000], "n_emulations": 1}, "n_emulations"),
         ({"n": [1000], "level": 2}, "level"),
+        ({"n": [1000], "epsilon": [1.0, {"strict": 1.0}]}, "epsilon must be one number for a plan"),
         ({"n": [1000], "pilot": [1.0, 2.0]}, "pilot must hold"),
         ({"n": [1000], "pilot": [[1.0, math.nan, 0.0]] * 3}, "pilot must"),
     ],

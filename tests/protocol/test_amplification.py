@@ -110,6 +110,26 @@ def test_answers_count_rather_than_the_plan():
         amplified_guarantee(protocol, DELTA, np.zeros((1, 4), dtype=int))
 
 
+def test_groups_have_guarantees_of_their_own():
+    model = location(epsilon={"strict": 0.5, "open": 2.0}, n_participants=400_000).start()
+    with pytest.raises(NotReadyError, match="no numbers are planned by group"):
+        model.amplified_guarantee(DELTA)
+    counts = np.array([[90_000] * 3 + [80_000] + [40_000] * 4, [70_000] * 4 + [0, 0, 50_000, 0]])
+    guarantee = amplified_guarantee(model.protocol_, DELTA, counts)
+    np.testing.assert_array_equal(guarantee.batch_sizes, [[80_000, 40_000], [70_000, 50_000]])
+    wanted = [
+        [amplified_epsilon(e, n, DELTA) for e, n in zip((0.5, 2.0), row)]
+        for row in guarantee.batch_sizes.tolist()
+    ]
+    np.testing.assert_array_equal(guarantee.by_round, wanted)
+    assert guarantee.by_group == {"strict": wanted[1][0], "open": wanted[0][1]}
+    assert guarantee.epsilon == wanted[0][1] and guarantee.local_epsilon == 2.0
+    assert "2-locally private at least" in str(guarantee) and "'strict'" in str(guarantee)
+    counts[:, 4:] = 0
+    with pytest.raises(NotReadyError, match="nobody"):
+        amplified_guarantee(model.protocol_, DELTA, counts)
+
+
 def test_everybody_is_one_batch_where_one_question_is_asked():
     mean = PrivateFrechetMean(epsilon=1.0, n_rounds=1, n_participants=50_000, initial_point=[0, 0])
     assert mean.amplified_guarantee(1e-6).batch_sizes.tolist() == [50_000]

@@ -1,0 +1,126 @@
+"""Groups of participants with a mechanism, and so a guarantee, of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
+from geomstats_ldp.validation import check_shape
+
+#: Most groups of a protocol, and characters of a name.
+LARGEST_GROUPS = 64
+_LONGEST_NAME = 64
+
+
+def check_group_names(name, names):
+    """Raise ProtocolError unless the names are those of one group at least.
+
+    Parameters
+    ----------
+    name : str
+        Argument to blame.
+    names : iterable
+    """
+    names = list(names)
+    if not 1 <= len(names) <= LARGEST_GROUPS:
+        raise ProtocolError(f"{name} must name 1 to {LARGEST_GROUPS} groups; got {len(names)}")
+    for group in names:
+        if not isinstance(group, str) or not 1 <= len(group) <= _LONGEST_NAME:
+            raise ProtocolError(
+                f"{name} must name groups by texts of 1 to {_LONGEST_NAME} characters; "
+                f"got {str(group)[:_LONGEST_NAME]!r}"
+            )
+
+
+def group_specs(mechanisms):
+    """Plain records of groups.
+
+    Parameters
+    ----------
+    mechanisms : Mechanism or dict of str to Mechanism
+
+    Returns
+    -------
+    groups : tuple of dict or None
+        None for one mechanism, which all participants use.
+    """
+    if isinstance(mechanisms, Mechanism):
+        return None
+    if not isinstance(mechanisms, dict):
+        raise ProtocolError(
+            f"mechanism must be a Mechanism or a dict of them by group; got {mechanisms!r}"
+        )
+    check_group_names("mechanism", mechanisms)
+    for mechanism in mechanisms.values():
+        if not isinstance(mechanism, Mechanism):
+            raise ProtocolError(f"mechanism of a group must be a Mechanism; got {mechanism!r}")
+    return tuple(
+        {"name": name, "mechanism": mechanism.to_spec()} for name, mechanism in mechanisms.items()
+    )
+
+
+def widest_mechanism(mechanisms):
+    """The mechanism of the largest epsilon, then delta: what everybody is promised at least.
+
+    Parameters
+    ----------
+    mechanisms : Mechanism or dict of str to Mechanism
+    """
+    if isinstance(mechanisms, Mechanism):
+        return mechanisms
+    return max(mechanisms.values(), key=lambda mechanism: (mechanism.epsilon, mechanism.delta))
+
+
+def mechanisms_of(specs):
+    """Mechanisms by group, from what `group_specs` wrote; a text may hold anything.
+
+    Parameters
+    ----------
+    specs : sequence of dict
+
+    Returns
+    -------
+    mechanisms : dict of str to Mechanism
+        In the order of the groups.
+
+    Raises
+    ------
+    ProtocolError
+        If a record is none of a group, or two have one name.
+    """
+    check_group_records(specs)
+    names = [record["name"] for record in specs]
+    check_group_names("groups", names)
+    if len(set(names)) < len(names):
+        raise ProtocolError(f"groups must have different names; got {names}")
+    return {record["name"]: mechanism_from_spec(record["mechanism"]) for record in specs}
+
+
+def check_group_records(specs):
+    """Raise ProtocolError unless the groups are a few records with the fields of one."""
+    if not isinstance(specs, (list, tuple)) or len(specs) > LARGEST_GROUPS:
+        raise ProtocolError(f"groups must be a list of at most {LARGEST_GROUPS} records")
+    for record in specs:
+        if not isinstance(record, dict) or record.keys() != {"name", "mechanism"}:
+            raise ProtocolError("groups must be records with the fields 'name' and 'mechanism'")
+
+
+def group_numbers(protocol, groups, n_rows):
+    """Number of the group of each row, or None without groups."""
+    if protocol.groups is None:
+        if groups is not None:
+            raise ProtocolError("groups must be None unless epsilon has groups")
+        return None
+    names = list(protocol.mechanisms)
+    if groups is None:
+        raise ProtocolError(f"groups must name the group of each row, one of {names}; got None")
+    check_shape("groups", groups, (n_rows,))
+    given = np.asarray(groups)
+    numbers = np.full(n_rows, -1)
+    for number, name in enumerate(names):
+        numbers[given == name] = number
+    if np.any(numbers < 0):
+        row = int(np.argmax(numbers < 0))
+        raise ProtocolError(f"groups must name one of {names} for each row; row {row} does not")
+    return numbers
