@@ -37,7 +37,7 @@ class SubspaceLoss(Loss):
     Notes
     -----
     In the Frobenius metric the score is :math:`-\{P y y^T (I - P) + (I - P) y y^T P\} / 2`. With
-    a = |Py| and b = |(I - P)y| its norm is :math:`ab / \sqrt 2`, and
+    :math:`a = |Py|` and :math:`b = |(I - P)y|` its norm is :math:`ab / \sqrt 2`, and
     :math:`ab \le (a^2 + b^2) / 2 \le B^2 / 2`. (In terms of an orthonormal basis U of the
     subspace it is :math:`-(I - UU^T) y y^T U`, of norm at most B^2 / 2, in a metric whose lengths
     are those of the principal angles, without the factor :math:`\sqrt 2`.) Along V, which joins a

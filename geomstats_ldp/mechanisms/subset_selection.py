@@ -97,7 +97,7 @@ class SubsetSelection(OnDevice):
         return sets
 
     def weight(self, points: np.ndarray, vector: np.ndarray) -> np.ndarray:
-        """One for sets that hold the category of the datum; see `OnDevice.weight`.
+        """One for sets that hold the category of the datum; see `Mechanism.weight`.
 
         Parameters
         ----------
