@@ -61,6 +61,29 @@ _SKEW = 0.3
 _LARGEST_SHIFT = 0.5
 _SMALL_SCORE_VARIANCE = 0.02
 
+#: A large Hessian, for which standard errors are small, relative to a typical one.
+_LARGE_HESSIAN = 2.5
+
+#: Smoothing of a median: share of the radius of the data for one participant, and its exponent.
+_SMOOTHING, _SMOOTHING_EXPONENT = 1 / 4, 1 / 3
+
+
+def default_smoothing(data_radius, n_participants=None):
+    """Scale of the pseudo-Huber loss whose centre stands for the geometric median.
+
+    The bias that a scale rho leaves is of order rho^2 where the density of the data is smooth. It
+    vanishes faster than the standard error, of order n^(-1/2), if rho does faster than n^(-1/4).
+
+    Parameters
+    ----------
+    data_radius : float
+        Public radius of the data.
+    n_participants : int, optional
+        Planned number of participants.
+    """
+    planned = REFERENCE_PARTICIPANTS if n_participants is None else n_participants
+    return _SMOOTHING * data_radius * planned**-_SMOOTHING_EXPONENT
+
 
 def largest_radius(length, is_hessian_known=False):
     """Largest query radius that `default_radius` may choose."""
@@ -167,7 +190,7 @@ def _balanced_radius(mechanism, hessian, length, bias):
     return (length**4 * noise / (2 * bias**2)) ** (1 / 6)
 
 
-def _unshifted_radius(mechanism, hessian_bound, length):
+def _unshifted_radius(mechanism, hessian, length):
     """Radius at the reference sample size that leaves the target where it is, next to the noise.
 
     The average of a pair has a bias of order h^2 times the third derivative of the population
@@ -175,7 +198,7 @@ def _unshifted_radius(mechanism, hessian_bound, length):
     within its data makes it matter where these are few on one side.
     """
     variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
-    error = math.sqrt(variance / REFERENCE_PARTICIPANTS) / (hessian_bound / 2)
+    error = math.sqrt(variance / REFERENCE_PARTICIPANTS) / (_LARGE_HESSIAN * hessian)
     return math.sqrt(_LARGEST_SHIFT * error * length / _SKEW)
 
 
@@ -217,7 +240,7 @@ def default_radius(
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
     balanced = min(
         _balanced_radius(mechanism, hessian, length, _BIAS if bends else _MILD_BIAS),
-        _unshifted_radius(mechanism, hessian_bound, loss_length),
+        _unshifted_radius(mechanism, hessian, loss_length),
     )
     if n_participants is not None:
         shrink = (n_participants / REFERENCE_PARTICIPANTS) ** -_RADIUS_EXPONENT

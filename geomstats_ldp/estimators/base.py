@@ -111,6 +111,10 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
     def _make_loss(self, space, center):
         """The loss."""
 
+    def _smoothed(self, loss, planned):
+        """The loss, as smooth as a planned number of participants allows."""
+        return loss
+
     def _check_query_region(self, query_region):
         """Raise ProtocolError if the model makes no sense on so large a region."""
 
@@ -124,9 +128,9 @@ class BasePrivateEstimator(Collecting, Inferring, BaseEstimator):
         if self.n_participants is not None:
             check_integer("n_participants", self.n_participants)
         geometry, region = self._make_geometry(width, tuning)
-        loss = self._make_loss(geometry.space, geometry.reference)
-        loss.check_space(geometry)
         planned = self.n_participants if self.n_participants is not None else n_participants
+        loss = self._smoothed(self._make_loss(geometry.space, geometry.reference), planned)
+        loss.check_space(geometry)
         length = bending_length(geometry, region, loss)
         rounds = self._make_rounds(n_participants, geometry, loss, length, tuning)
         radius = None

@@ -18,6 +18,13 @@ from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_scale
 
+#: A scale under this share of the radius of the data is small: typical data are in the linear
+#: part, and the mean loss bends over their spread and not over the scale.
+_SMALL_SCALE = 1 / 8
+
+#: Typical Hessian at a scale of this share, relative to its bound.
+_TYPICAL_HESSIAN = 0.2
+
 
 class PseudoHuberTwin(NamedTuple):
     """Selects the compiled score of `PseudoHuberLoss`."""
@@ -84,6 +91,16 @@ class PseudoHuberLoss(RadialLoss):
         squared = float(hessian_comparison(geometry, largest))
         lowest = min(geometry.curvature[0], 0.0)
         return min(squared, math.hypot(1.0, math.sqrt(-lowest) * self.scale))
+
+    def typical_hessian(self, geometry: Geometry, region: WorkingRegion) -> float | None:
+        """Proportional to a scale that is small; see `Loss.typical_hessian`."""
+        share = self.scale / (_SMALL_SCALE * self.data_radius)
+        return _TYPICAL_HESSIAN * share if share < 1 else None
+
+    @property
+    def bending_length(self) -> float:
+        """The scale, or an eighth of the radius of the data if that is longer."""
+        return max(self.scale, _SMALL_SCALE * self.data_radius)
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""

@@ -78,6 +78,22 @@ def test_large_scale_is_the_squared_distance(setting):
     np.testing.assert_allclose(score, -setting.geometry.log(data, point), rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("key", ["euclidean", "hyperboloid2", "sphere2"])
+def test_the_typical_hessian_of_small_scales_is_that_of_spread_data(key, setting_of, hessian):
+    """Otherwise the default of the package holds, and both agree where they meet."""
+    setting = setting_of(key)
+    data = setting.around(setting.center, np.linspace(0.05, 0.6, 40))
+    for scale in (0.01, 0.03):
+        loss = huber(setting, scale, data_radius=0.8)
+        typical = loss.typical_hessian(setting.geometry, setting.region)
+        actual = np.linalg.eigvalsh(hessian(setting, loss, setting.center, data))
+        assert typical / 4 < actual.mean() < 4 * typical
+        assert loss.bending_length == 0.1
+    at_the_edge = huber(setting, 0.1, data_radius=0.8 + 1e-9)
+    assert at_the_edge.typical_hessian(setting.geometry, setting.region) == pytest.approx(0.2)
+    assert huber(setting, 0.1, 0.8).typical_hessian(setting.geometry, setting.region) is None
+
+
 @pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
 def test_bad_scales_are_refused(scale):
     with pytest.raises(ValueError, match="scale"):
