@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
+from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.inference import CoefficientTable, SmoothFunctional
@@ -174,7 +175,8 @@ class PrivateRegression(BasePrivateEstimator):
 
     def _rows(self, X, y):
         """Rows (x, y) of data that scikit-learn would take."""
-        X, y = check_X_y(X, y, estimator=self, dtype=np.float64, y_numeric=True)
+        X, y = unquoted("X", check_X_y, X, y, estimator=self, dtype=np.float64)
+        y = unquoted("y", check_array, y, ensure_2d=False, dtype=np.float64, input_name="y")
         return np.column_stack([X, y])
 
     def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -198,7 +200,15 @@ class PrivateRegression(BasePrivateEstimator):
         server = self._new_server(self._make_protocol(rows.shape[1] - 1, len(rows)))
         clipping = self._emulate(server, rows, groups)
         validate_data(self, X, reset=True, skip_check_array=True)
-        return self._adopt_fitted(server, clipping)
+        self._adopt_fitted(server, clipping)
+        self._adopt_labels(y)
+        return self
+
+    def _fit_rows(self, rows):
+        return self.fit_blocks([rows], n_participants=len(rows))
+
+    def _adopt_labels(self, y):
+        """Keep what predictions need of the targets that `fit` was given."""
 
     @available_if(_expects_messages)
     def partial_fit(
@@ -241,7 +251,8 @@ class PrivateRegression(BasePrivateEstimator):
 
     def _predictor(self, X):
         check_is_fitted(self, "server_")
-        return validate_data(self, X, dtype=np.float64, reset=False) @ self._slopes + self._offset
+        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
+        return X @ self._slopes + self._offset
 
     def summary(self, level: float = 0.95) -> CoefficientTable:
         """Table of the coefficients as statistics packages print it.

@@ -12,6 +12,9 @@ from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
 from geomstats_ldp.inference import Comparison, Group
 from geomstats_ldp.losses import PCALoss
 
+#: Attributes that say what the coordinates of a parameter are about, in words.
+_LABELS = {"feature_names_in_": "names of features", "classes_": "classes"}
+
 
 def compare(
     first: BasePrivateEstimator, second: BasePrivateEstimator, *more: BasePrivateEstimator
@@ -22,7 +25,8 @@ def compare(
     ----------
     first, second, *more : estimator
         Fitted on the people of one group each; nobody is in two groups. Their space, coordinates
-        and loss, with its public bounds, are the same, so that they estimate the same parameter.
+        and loss, with its public bounds, are the same, and so are the names of features and the
+        classes where there are any, so that they estimate the same parameter.
         Mechanisms, epsilon, numbers of people, initial points of directions and axes, and pairs
         or rounds may differ.
 
@@ -85,6 +89,19 @@ def _check_same(first, other, place):
                 f"argument {place} must have the {name.replace('_spec', '')} of the first one, so "
                 f"that both estimate the same parameter: {wanted}; got {got}"
             )
+    for name, meaning in _LABELS.items():
+        wanted, got = (_labels(estimator, name) for estimator in (first, other))
+        # Messages have no names of features.
+        if wanted is not None and got is not None and wanted != got:
+            raise ProtocolError(
+                f"argument {place} must have the {meaning} of the first one, in its order: "
+                f"{wanted}; got {got}"
+            )
+
+
+def _labels(estimator, name):
+    labels = getattr(estimator, name, None)
+    return None if labels is None else np.asarray(labels).tolist()
 
 
 def _group_of(estimator):

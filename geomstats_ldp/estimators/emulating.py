@@ -14,6 +14,7 @@ from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.collecting import Collecting
+from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
@@ -60,6 +61,10 @@ class Emulating(Collecting):
     def _n_features_of(self, rows):
         """Features of a row, which may have a target beside them."""
         return rows.shape[1]
+
+    def _fit_rows(self, rows):
+        """Fit to data, each row with its target if there is one."""
+        return self.fit(rows)
 
     def _emulate(self, server, data, groups):
         """Run the emulation of rows in memory, and return what clipping did."""
@@ -148,17 +153,10 @@ class Emulating(Collecting):
 
     def _check_rows(self, X, reset=True, dtype=np.float64):
         options = {"dtype": dtype, "allow_nd": True}
-        try:
-            if not reset:
-                return validate_data(self, X, reset=False, **options)
-            return check_array(
-                X, estimator=self, input_name="X", ensure_min_features=self._min_features, **options
-            )
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-        # The text of numpy quotes the value, which is somebody's datum.
-        raise ValueError("X must be an array of real numbers; it contains something else")
+        if not reset:
+            return unquoted("X", validate_data, self, X, reset=False, **options)
+        options |= {"input_name": "X", "ensure_min_features": self._min_features}
+        return unquoted("X", check_array, X, estimator=self, **options)
 
     def _mean_loss(self, rows):
         """Mean loss of rows at the estimate, without bounds: these differ between candidates."""

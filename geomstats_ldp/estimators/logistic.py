@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from geomstats_ldp.estimators.coefficients import PrivateRegression
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses import LogisticRegressionLoss
@@ -118,8 +119,12 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         return classes
 
     def _rows(self, X, y):
-        X, y = check_X_y(X, y, estimator=self, dtype=np.float64)
+        X, y = unquoted("X", check_X_y, X, y, estimator=self, dtype=np.float64)
         check_classification_targets(y)
+        classes = self._classes_of(y)
+        return np.column_stack([X, y == classes[1]])
+
+    def _classes_of(self, y):
         found, classes = np.unique(y), self._public_classes()
         if classes is None:
             if len(found) > 2:
@@ -127,20 +132,19 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
                     "Only binary classification is supported. The type of the target is multiclass."
                 )
             if len(found) < 2:
-                raise ValueError(f"y must hold two classes; got one class, {found.tolist()}")
+                raise ValueError("y must hold two classes; got one class")
             classes = found
         elif not np.isin(found, classes).all():
             raise ValueError(f"y must hold the classes {classes.tolist()} only")
-        self._fitting_classes = classes
-        return np.column_stack([X, y == classes[1]])
+        return classes
 
     def _adopt(self, server, planned_by_fit=False):
         super()._adopt(server, planned_by_fit)
-        if planned_by_fit:
-            self.classes_ = self._fitting_classes
-        else:
-            classes = self._public_classes()
-            self.classes_ = np.array([0, 1]) if classes is None else classes
+        classes = self._public_classes()
+        self.classes_ = np.array([0, 1]) if classes is None else classes
+
+    def _adopt_labels(self, y):
+        self.classes_ = self._classes_of(y)
 
     @property
     def coef_(self) -> np.ndarray:

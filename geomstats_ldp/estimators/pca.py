@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.scouting import Scouting
 from geomstats_ldp.estimators.spd_covariance import PrivateSPDCovariance
 from geomstats_ldp.estimators.tuning import Tuning
@@ -235,7 +236,7 @@ class PrivatePCA(
         projection : array, shape [n] or [n, n_components]
         """
         check_is_fitted(self, "server_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
         return X @ (self.estimate_ if self._is_direction else self.components_.T)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
@@ -288,5 +289,5 @@ class PrivatePCA(
         score : float
         """
         check_is_fitted(self, "server_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
         return -self._mean_loss(X)

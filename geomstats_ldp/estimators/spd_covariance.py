@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
@@ -205,7 +206,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         squared_distance : array, shape [n]
         """
         check_is_fitted(self, "server_")
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
         return np.einsum("ni,ij,nj->n", rows, self.precision_, rows)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
@@ -224,5 +225,5 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         score : float
         """
         check_is_fitted(self, "server_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
         return -self._mean_loss(X)

@@ -80,9 +80,16 @@ def _places(path, header, names):
             found = "it is there twice" if counts[name] else "there is no such column"
             raise TableError(
                 f"column {name!r} must be one of the first line of {path}: {found}. "
-                f"The columns are {', '.join(map(repr, header))}"
+                + _names_in(header)
             )
     return [header.index(name) for name in names]
+
+
+def _names_in(header):
+    """What the first line holds, for errors; a line with numbers may be somebody's data."""
+    if any(math.isfinite(_number(cell)) for cell in header):
+        return "That line has numbers in it, where the names of the columns are needed"
+    return f"The columns are {', '.join(map(repr, header))}"
 
 
 def _numbers(path, line, cells, width, places, names):

@@ -21,7 +21,10 @@ def add_command(commands):
     parser.add_argument("study", type=Path, metavar="STUDY.toml")
     parser.add_argument("--pilot", type=Path, required=True, metavar="FILE", help="public CSV file")
     parser.add_argument(
-        "--columns", required=True, metavar="A,B,C", help="names of the first line, with commas"
+        "--columns",
+        required=True,
+        metavar="A,B,C",
+        help="names of the first line, with commas; the target of a regression is the last",
     )
     parser.add_argument(
         "--n", type=int, nargs="+", required=True, help="numbers of people, in any order"

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import get_tags
 
 from geomstats_ldp.exceptions import (
     HessianFloorWarning,
@@ -67,10 +66,10 @@ def plan(
     Parameters
     ----------
     estimator : estimator of the package
-        Not changed. Regressions cannot be planned: their rows come in two parts.
+        Not changed.
     pilot : array-like, shape [m, *data_shape]
-        Public rows. Up to 2000 of them, evenly spaced, make the oracle; all of them the
-        emulations.
+        Public rows, of a regression with the target last, which is 0 or 1 for two classes. Up to
+        2000 of them, evenly spaced, make the oracle; all of them the emulations.
     n : sequence of int
         Numbers of participants.
     epsilon : sequence of float, optional
@@ -110,10 +109,6 @@ def plan(
     >>> [row.n for row in planned.rows]
     [1000, 4000]
     """
-    if get_tags(estimator).target_tags.required:
-        raise ProtocolError(
-            f"estimator must take rows alone; got {type(estimator).__name__}, which needs y as well"
-        )
     rows = finite_array("pilot", pilot, (...,))
     if rows.ndim < 2 or len(rows) < 2:
         raise ProtocolError(f"pilot must hold at least two rows; got shape {rows.shape}")
@@ -180,7 +175,9 @@ def _started(estimator, rows, size):
     """Copy of an estimator with the protocol that it has for a number of participants."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)
-        return clone(estimator).set_params(n_participants=size).start(rows.shape[1])
+        return (
+            clone(estimator).set_params(n_participants=size).start(estimator._n_features_of(rows))
+        )
 
 
 def _curve(task, estimator, setting):
@@ -265,7 +262,7 @@ def _emulate_once(task, estimator, people):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            region = estimator.fit(people).confidence_region(task.level)
+            region = estimator._fit_rows(people).confidence_region(task.level)
         except NotReadyError:
             return math.inf, False, True
         width = region.largest_radius

@@ -4,10 +4,17 @@ import re
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from geomstats.geometry.hyperbolic import Hyperbolic
 
-from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, compare
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivateLogisticRegression,
+    PrivatePCA,
+    PrivateVMFLocation,
+    compare,
+)
 from geomstats_ldp.exceptions import (
     ArgumentTypeError,
     NotReadyError,
@@ -123,3 +130,24 @@ def test_what_does_not_estimate_the_same_is_refused():
     few = PrivatePCA(norm_bound=2.0, epsilon=8.0, initial_point=[1, 2, 1], random_state=0)
     with pytest.raises(NotReadyError):
         compare(pca, few.fit(vectors[:6]))
+
+
+def test_labels_in_another_order_are_refused():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+
+    def mean_of(names):
+        table = pd.DataFrame(rows, columns=names)
+        return PrivateFrechetMean(epsilon=8.0, random_state=0).fit(table)
+
+    with pytest.raises(ProtocolError, match="argument 1 must have the names of features of"):
+        compare(mean_of(["a", "b"]), mean_of(["b", "a"]))
+    assert compare(mean_of(["a", "b"]), mean_of(["a", "b"])).statistic == 0
+
+    def odds_of(first, second, **parameters):
+        model = PrivateLogisticRegression(2.0, epsilon=8.0, random_state=0, **parameters)
+        return model.fit(rows, np.where(rows[:, 0] > 0, first, second))
+
+    with pytest.raises(ProtocolError, match="argument 1 must have the classes of the first one"):
+        compare(odds_of("no", "yes"), odds_of("a", "b"))
+    turned = odds_of("yes", "no", classes=["no", "yes"])
+    assert compare(turned, odds_of("no", "yes")).degrees_of_freedom == 3

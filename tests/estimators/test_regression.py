@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from geomstats_ldp import (
@@ -177,6 +178,18 @@ def test_blocks_hold_the_target_in_the_last_column(people):
     whole = model.fit(*np.split(rows, [2], axis=1)[:1], rows[:, 2]).estimate_
     blocks = model.fit_blocks([rows[:700], rows[700:]], n_participants=2000)
     assert np.array_equal(blocks.estimate_, whole)
+
+
+def test_blocks_hold_labels_as_zero_and_one(people):
+    X, y = people
+    rows = np.column_stack([X, y > 0])[:2000]
+    model = PrivateLogisticRegression(BOUND, epsilon=8.0, random_state=0)
+    blocks = clone(model).fit_blocks([rows[:700], rows[700:]], n_participants=2000)
+    assert blocks.classes_.tolist() == [0, 1]
+    model.fit(rows[:, :2], np.where(rows[:, 2] > 0, "yes", "no"))
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert np.array_equal(blocks.estimate_, model.estimate_)
+    assert model.fit_blocks([rows], n_participants=2000).classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

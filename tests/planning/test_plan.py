@@ -6,8 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from geomstats_ldp import PrivateFrechetMean, PrivateLinearRegression, PrivateVMFLocation, plan
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivateVMFLocation,
+    plan,
+)
 from geomstats_ldp.cli import main
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.planning.plan import Plan, Row, between
@@ -122,11 +129,6 @@ def test_bad_arguments_are_named(arguments, match):
         plan(estimator, **({"pilot": people(20, 0)} | arguments))
 
 
-def test_regressions_are_refused():
-    with pytest.raises(ProtocolError, match="estimator must take rows alone"):
-        plan(PrivateLinearRegression(), people(20, 0), n=[1000])
-
-
 @pytest.mark.slow
 def test_a_plan_says_what_collections_then_have():
     """Widths at numbers that were not emulated, against fresh people of the same law.
@@ -162,6 +164,26 @@ def test_without_noise_the_width_of_a_flat_mean_is_that_of_its_standard_error():
     assert planned.is_of_functional
     # Four emulations of 4000: each standard deviation is known to 1 / sqrt(8000) = 1.1%.
     assert planned.rows[0].width == pytest.approx(error, rel=0.03)
+
+
+def test_a_regression_is_planned_from_rows_with_their_target():
+    """Without noise the oracle is the sandwich of least squares, with the intercept in its unit."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(400, 2))
+    y = X @ [1.0, -0.5] + 0.3 * rng.normal(size=400)
+    estimator = PrivateLinearRegression(2.0, target_bound=3.0, epsilon=math.inf)
+    options = {"n": [20_000], "n_emulations": 2}
+    planned = plan(estimator, np.column_stack([X, y]), **options)
+    constant = np.column_stack([np.full(400, math.sqrt(2)), X])  # 2 over the root of 2 features
+    residual = y - constant @ np.linalg.lstsq(constant, y, rcond=None)[0]
+    inverse = np.linalg.inv(constant.T @ constant)
+    covariance = 400 * inverse @ (constant.T * residual**2) @ constant @ inverse
+    axis = math.sqrt(stats.chi2.ppf(0.95, 3) * np.linalg.eigvalsh(covariance)[-1] / 20_000)
+    assert planned.rows[0].oracle == pytest.approx(axis, rel=1e-6)
+    assert planned.rows[0].width > axis
+    classes = PrivateLogisticRegression(2.0, epsilon=math.inf, classes=["no", "yes"])
+    (found,) = plan(classes, np.column_stack([X, y > 0.3]), **options).rows
+    assert math.isfinite(found.width)
 
 
 @pytest.mark.slow
