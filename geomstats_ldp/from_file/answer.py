@@ -42,6 +42,11 @@ def run(arguments):
         text = model.text(estimator, functional, record)
     _warn(caught, estimator)
     print(text)
+    if not region.is_informative:
+        print(
+            f"The {100 * arguments.level:g}% region reaches the edge of where the answer was "
+            "sought: these numbers tell little"
+        )
     scouted = getattr(estimator, "scouted_", None)
     if scouted is not None:
         print(f"{scouted.n_participants} more people scouted: {_in_words(scouted.parameters)}")

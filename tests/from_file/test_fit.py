@@ -130,6 +130,16 @@ def test_means_come_in_the_units_of_the_file(people):
         assert abs(components[name]["estimate"] - mean) < 5 * components[name]["standard_error"]
 
 
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_an_answer_that_tells_little_says_so(people, capsys):
+    """Means far from where they are sought, because the columns are not centred."""
+    said = "The 95% region reaches the edge of where the answer was sought"
+    assert fit("mean", "--norm-bound", "2.5", *UNITS, "--seed", "0") == 0
+    assert said not in capsys.readouterr().out
+    assert fit("mean", "--norm-bound", "300", "--seed", "0") == 0
+    assert said in capsys.readouterr().out
+
+
 def test_covariances_are_named_by_their_columns(people, capsys):
     options = ["--subtract", "170,80", "--divide-by", "10,20", "--norm-bound", "2.5"]
     assert fit("covariance", *options, columns="height,weight") == 0
