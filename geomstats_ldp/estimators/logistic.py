@@ -144,7 +144,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         self.classes_ = np.array([0, 1]) if classes is None else classes
 
     def _adopt_labels(self, y):
-        self.classes_ = self._classes_of(y)
+        self.classes_ = self._classes_of(np.asarray(y))
 
     @property
     def coef_(self) -> np.ndarray:
