@@ -190,7 +190,7 @@ def negligible_bound(
     >>> from geomstats_ldp.losses import negligible_bound
     >>> from geomstats_ldp.mechanisms import make_mechanism
     >>> noise = make_mechanism("privunit", epsilon=2.0, dim=2, bound=1.0).noise_variance
-    >>> round(negligible_bound(32_000, (4, 1.0), noise), 2)
+    >>> round(negligible_bound(32_000, (4, 1.0), noise), 1)
     3.6
     """
     check_integer("n_participants", n_participants)

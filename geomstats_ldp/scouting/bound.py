@@ -64,7 +64,7 @@ def best_norm_bound(
     --------
     >>> from geomstats_ldp.scouting import best_norm_bound
     >>> round(best_norm_bound([0.5, 1, 2, 4], [0.1, 0.5, 0.3, 0.1], 1.2, 4), 2)
-    0.67
+    1.02
     """
     lengths = finite_array("lengths", lengths, ("n",))
     shares = finite_array("frequencies", frequencies, (len(lengths),))

@@ -98,5 +98,9 @@ def test_a_round_ends_with_the_report_that_fills_it(run_service, n_participants)
     status = service.http.get("/v1/status").json()
     with tables.reading(service.service.engine) as connection:
         ledger = Ledger(service.service.engine, store.read_study(connection))
-    ends = ledger.transcript().closings
-    assert status["ended"] and np.array_equal(ends, np.cumsum(status["sizes"]))
+    transcript = ledger.transcript()
+    assert status["ended"] and len(transcript.closings) == len(status["sizes"])
+    for number, (end, size) in enumerate(zip(transcript.closings, status["sizes"])):
+        # On a slow machine a question is asked again before its answer comes, in a later round.
+        rounds = transcript.addresses[:end, 0]
+        assert np.sum(rounds == number) == size and rounds[-1] == number

@@ -180,7 +180,16 @@ def test_a_prior_means_the_same_in_every_unit():
             axis=2,
         )
         estimate, spread, gram = _least_squares(
-            design, share, np.ones(4), unit * means, rule, basis, 2.0 * unit**2, 400
+            design,
+            np.empty((4, 2, 0)),  # no third derivative
+            0.0,
+            share,
+            np.ones(4),
+            unit * means,
+            rule,
+            basis,
+            2.0 * unit**2,
+            400,
         )
         sizes = np.array([1.0, 1.0, unit, unit, unit])
         found.append((estimate * sizes / unit, spread * np.outer(sizes, sizes), gram / unit**2))

@@ -30,6 +30,11 @@ SPACES = {
     ),
 }
 
+#: Where one loss only is at home.
+SPECIAL_SPACES = {
+    "lines": ({"name": "Grassmannian", "n": 3, "p": 1}, np.outer([0.6, 0.0, 0.8], [0.6, 0.0, 0.8])),
+}
+
 #: Cheap with a large known constant c_psi: psi = log(1 + t), valid for D < sqrt(2).
 register_transform("log", np.log1p, lambda t: 1 / (1 + t), lambda t: -1 / (1 + t) ** 2)
 
@@ -61,7 +66,7 @@ class Setting(NamedTuple):
 
 
 def make_setting(key):
-    spec, region_center = SPACES[key]
+    spec, region_center = (SPACES | SPECIAL_SPACES)[key]
     geometry = Geometry(space_from_spec(spec), region_center)
     region = geodesic_ball(region_center, 0.4)
     coords = np.random.default_rng(7).normal(size=geometry.dim)

@@ -16,6 +16,7 @@ from geomstats_ldp.losses import (
     PCALoss,
     PseudoHuberLoss,
     SPDLikelihoodLoss,
+    SubspaceLoss,
     TransformedFrechetLoss,
     VonMisesFisherLoss,
     loss_from_spec,
@@ -49,6 +50,7 @@ CASES = {
     "linear_regression": ("euclidean", lambda c: LinearRegressionLoss(**ROW, target_bound=2.0)),
     "logistic_regression": ("euclidean", lambda c: LogisticRegressionLoss(**ROW)),
     "huber_regression": ("euclidean", lambda c: HuberRegressionLoss(**ROW, scale=0.5)),
+    "subspace": ("lines", lambda c: SubspaceLoss(norm_bound=1.5)),
     "spd_likelihood": ("affine2", lambda c: SPDLikelihoodLoss(norm_bound=1.5)),
 }
 
