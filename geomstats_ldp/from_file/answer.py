@@ -43,10 +43,8 @@ def run(arguments):
     _warn(caught, estimator)
     print(text)
     if not region.is_informative:
-        print(
-            f"The {100 * arguments.level:g}% region reaches the edge of where the answer was "
-            "sought: these numbers tell little"
-        )
+        level = f"{100 * arguments.level:g}%"
+        print(f"The {level} region reaches the edge of where the answer was sought")
     scouted = getattr(estimator, "scouted_", None)
     if scouted is not None:
         print(f"{scouted.n_participants} more people scouted: {_in_words(scouted.parameters)}")
