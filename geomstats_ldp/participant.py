@@ -21,9 +21,9 @@ from geomstats_ldp.geometry.regions import slack_of
 from geomstats_ldp.losses import loss_of, score_coords
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams, release_into
-from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Protocol, Query
+from geomstats_ldp.protocol.agreement import check_agreement, require_agreement
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.validation import check_integer
@@ -134,11 +134,8 @@ class Participant:
         self._latch = Latch()
         self._streams = None
         check_limits(protocol.to_spec())
-        if random_state is None and fingerprint is None and max_epsilon is None:
-            raise ProtocolError(
-                "fingerprint or max_epsilon must be given: the fingerprint of the protocol that "
-                "was published, or the largest epsilon that the participant allows"
-            )
+        if random_state is None:
+            require_agreement("protocol", fingerprint, max_epsilon)
         self._mechanisms = self._check_spending(fingerprint, max_epsilon, group)
         self._loss = loss_of(protocol)
 
@@ -150,23 +147,13 @@ class Participant:
     def _check_spending(self, fingerprint, max_epsilon, group):
         """Mechanisms, by group, that this participant may use."""
         mechanisms = self._of_own_group(max_epsilon, group)
-        if fingerprint is not None and self.protocol.fingerprint != fingerprint:
-            raise ProtocolError(
-                f"protocol must be the one with fingerprint {str(fingerprint)[:12]}; "
-                f"got {self.protocol.fingerprint[:12]}"
-            )
-        if max_epsilon is not None:
-            largest = check_epsilon(max_epsilon, "max_epsilon")
-            smallest = min(mechanism.epsilon for mechanism in mechanisms.values())
-            if smallest > largest:
-                raise ProtocolError(
-                    f"epsilon must be at most max_epsilon={largest}; got {smallest}"
-                )
-            mechanisms = {
-                name: mechanism
-                for name, mechanism in mechanisms.items()
-                if mechanism.epsilon <= largest
-            }
+        smallest = min(mechanism.epsilon for mechanism in mechanisms.values())
+        largest = check_agreement("protocol", self.protocol, smallest, fingerprint, max_epsilon)
+        mechanisms = {
+            name: mechanism
+            for name, mechanism in mechanisms.items()
+            if mechanism.epsilon <= largest
+        }
         if self.random_state is None:
             for mechanism in mechanisms.values():
                 mechanism.check_releasable()

@@ -42,7 +42,7 @@ def run(arguments):
         text = model.text(estimator, functional, record)
     _warn(caught, estimator)
     print(text)
-    if not region.is_informative:
+    if not record["is_informative"]:
         level = f"{100 * arguments.level:g}%"
         print(f"The {level} region reaches the edge of where the answer was sought")
     scouted = getattr(estimator, "scouted_", None)

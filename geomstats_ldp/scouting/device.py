@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import AlreadyAnsweredError, ProtocolError
 from geomstats_ldp.mechanisms.candidates import draw_candidate
-from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.participant import Latch, silence
+from geomstats_ldp.protocol.agreement import check_agreement, require_agreement
 from geomstats_ldp.scouting.histogram import NormHistogram
 
 
@@ -46,22 +46,8 @@ class NormParticipant:
             raise ProtocolError(
                 f"histogram must be a NormHistogram; got {type(histogram).__name__}"
             )
-        if fingerprint is None and max_epsilon is None:
-            raise ProtocolError(
-                "fingerprint or max_epsilon must be given: the fingerprint of the histogram that "
-                "was published, or the largest epsilon that the participant allows"
-            )
-        if fingerprint not in (None, histogram.fingerprint):
-            raise ProtocolError(
-                f"histogram must be the one with fingerprint {str(fingerprint)[:12]}; "
-                f"got {histogram.fingerprint[:12]}"
-            )
-        if max_epsilon is not None:
-            largest = check_epsilon(max_epsilon, "max_epsilon")
-            if histogram.epsilon > largest:
-                raise ProtocolError(
-                    f"epsilon must be at most max_epsilon={largest}; got {histogram.epsilon}"
-                )
+        require_agreement("histogram", fingerprint, max_epsilon)
+        check_agreement("histogram", histogram, histogram.epsilon, fingerprint, max_epsilon)
         histogram.mechanism.check_releasable()
         self.histogram = histogram
         self._latch = Latch()
