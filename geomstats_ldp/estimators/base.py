@@ -23,6 +23,7 @@ from geomstats_ldp.defaults import (
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.emulating import Emulating
 from geomstats_ldp.estimators.inferring import Inferring
+from geomstats_ldp.estimators.receiving import Receiving
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BasePrivateEstimator(Emulating, Inferring, BaseEstimator):
+class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
     """Base of the estimators; subclasses name the space, its centre and the loss.
 
     Attributes
