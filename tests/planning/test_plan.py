@@ -118,6 +118,16 @@ def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
         ({"n": [1000], "largest_emulation": 500}, "largest_emulation=500"),
         ({"n": [1000], "n_emulations": 1}, "n_emulations"),
         ({"n": [1000], "level": 2}, "level"),
+        ({"n": "1000"}, "n must be an integer"),
+        ({"n": None}, "n must be an integer"),
+        ({"n": 1000, "epsilon": "4"}, "epsilon must be a real number"),
+        ({"n": 1000, "epsilon": []}, "epsilon must have at least one value"),
+        ({"n": 1000, "bounds": {"epsilon": []}}, "epsilon must have at least one value"),
+        ({"n": 1000, "bounds": "norm_bound"}, "bounds must be a dict"),
+        ({"n": 1000, "functional": 3}, "functional must be a function"),
+        ({"n": 1000, "random_state": None}, "random_state must be an integer"),
+        ({"n": 1000, "estimator": "x"}, "estimator must be an estimator"),
+        ({"n": 1000, "estimator": PrivateVMFLocation}, "estimator must be an estimator"),
         ({"n": [1000], "epsilon": [1.0, {"strict": 1.0}]}, "epsilon must be one number for a plan"),
         ({"n": [1000], "pilot": [1.0, 2.0]}, "pilot must hold"),
         ({"n": [1000], "pilot": [[1.0, math.nan, 0.0]] * 3}, "pilot must"),
@@ -125,8 +135,17 @@ def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
 )
 def test_bad_arguments_are_named(arguments, match):
     estimator = PrivateVMFLocation(initial_point=LAW)
-    with pytest.raises(ValueError, match=match):
-        plan(estimator, **({"pilot": people(20, 0)} | arguments))
+    with pytest.raises(ProtocolError, match=match):
+        plan(**({"estimator": estimator, "pilot": people(20, 0)} | arguments))
+
+
+def test_one_number_is_a_sequence_of_one():
+    estimator, rows = PrivateFrechetMean(epsilon=8.0, region_radius=2.0, n_rounds=1), people(50, 0)
+    values = {"n": 200, "epsilon": 4.0, "bounds": {"data_radius": 2.0}}
+    listed = {"n": [200], "epsilon": [4.0], "bounds": {"data_radius": [2.0]}}
+    alone, in_lists = (plan(estimator, rows, n_emulations=2, **one) for one in (values, listed))
+    assert alone == in_lists
+    assert alone.rows[0].setting == {"epsilon": 4.0, "data_radius": 2.0}
 
 
 @pytest.mark.slow
