@@ -117,7 +117,7 @@ def _labels(estimator, name):
 
 def _warn_of_equal_seeds(estimators):
     """Groups that were emulated with one seed share their noise, and are not independent."""
-    seeds: dict[int, int] = {}
+    seeds = {}
     for place, estimator in enumerate(estimators):
         seed, is_private = estimator.random_state, estimator.protocol_.mechanism.epsilon < math.inf
         if not (estimator._planned_by_fit and is_private and isinstance(seed, Integral)):

@@ -205,6 +205,25 @@ def test_a_regression_is_planned_from_rows_with_their_target():
     assert math.isfinite(found.width)
 
 
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--n", "1"], "error: --n must be an integer of at least 2; got 1"),
+        (["--n", "200", "--epsilon", "0"], "error: --epsilon must be"),
+        (["--n", "200", "--level", "1"], "error: --level must be"),
+        (["--n", "200", "--emulations", "1"], "error: --emulations must be"),
+        (["--n", "200", "--seed", "-1"], "error: --seed must be"),
+        (["--n", "200", "--bound", "norm=1"], "error: --bound must be parameters of PrivatePCA"),
+    ],
+)
+def test_errors_of_the_command_name_its_options(options, error, tmp_path, capsys):
+    pilot = tmp_path / "pilot.csv"
+    np.savetxt(pilot, people(20, 0), delimiter=",", header="height,weight,waist", comments="")
+    command = ["plan", str(STUDY), "--pilot", str(pilot), "--columns", "height,weight,waist"]
+    assert main([*command, *options]) == 2
+    assert error in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_the_command_writes_the_table_and_the_picture(tmp_path, capsys):
     rows = np.random.default_rng(0).normal(size=(400, 3)) * [0.2, 0.9, 0.3]
