@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
-from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
+from geomstats_ldp.exceptions import (
+    ArgumentTypeError,
+    NotReadyError,
+    ProtocolError,
+    SeedWarning,
+    warn,
+)
 from geomstats_ldp.inference import Comparison, Group
 from geomstats_ldp.losses import PCALoss
 
@@ -44,12 +50,15 @@ def compare(
         If two groups do not estimate the same parameter, or axes are so far apart or so uncertain
         that their signs cannot be told.
     NotReadyError
-        If too few participants of a group have answered.
+        If a group is not fitted, or too few of its participants have answered.
 
     Warns
     -----
     HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         As for the regions of the groups.
+    SeedWarning
+        If two groups were fitted with the same integer as `random_state`, so that they share
+        their noise.
 
     Examples
     --------
@@ -71,9 +80,11 @@ def compare(
                 f"argument {place} must be an estimator of this package; got "
                 f"{type(estimator).__name__}"
             )
-        check_is_fitted(estimator, "server_")
+        if not hasattr(estimator, "server_"):
+            raise NotReadyError(f"argument {place} must be fitted, or have messages; it is new")
         _check_same(first, estimator, place)
-    groups = [_group_of(estimator) for estimator in estimators]
+    _warn_of_equal_seeds(estimators)
+    groups = [_group_of(estimator, place) for place, estimator in enumerate(estimators)]
     if first.protocol_.loss_spec["name"] == PCALoss.name:
         groups = _aligned(groups)
     return Comparison(groups)
@@ -104,9 +115,29 @@ def _labels(estimator, name):
     return None if labels is None else np.asarray(labels).tolist()
 
 
-def _group_of(estimator):
+def _warn_of_equal_seeds(estimators):
+    """Groups that were emulated with one seed share their noise, and are not independent."""
+    seeds = {}
+    for place, estimator in enumerate(estimators):
+        seed, is_private = estimator.random_state, estimator.protocol_.mechanism.epsilon < math.inf
+        if not (estimator._planned_by_fit and is_private and isinstance(seed, Integral)):
+            continue
+        if seed in seeds:
+            warn(
+                f"arguments {seeds[seed]} and {place} were fitted with the same random_state="
+                f"{seed}: their noise is the same, and regions, which take groups for independent, "
+                "do not hold. Give each group another seed, or None",
+                SeedWarning,
+            )
+        seeds.setdefault(int(seed), place)
+
+
+def _group_of(estimator, place):
     # The region says what there is to say about the group.
-    covariance = estimator.confidence_region().covariance
+    try:
+        covariance = estimator.confidence_region().covariance
+    except NotReadyError as error:
+        raise NotReadyError(f"argument {place}: {error}") from None
     protocol = estimator.protocol_
     return Group(
         protocol.geometry,

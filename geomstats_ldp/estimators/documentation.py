@@ -50,7 +50,8 @@ initial_point : array-like, shape [n_coefficients], optional
 _FITTED = """
 covariance_, hessian_, score_covariance_ : array, shape [dim, dim]
     Of the estimate, of the population loss and of one released score, in coordinates of the
-    public frame at the estimate.
+    public frame at the estimate; those of a regression are in the units of its coefficients, the
+    intercept first.
 n_participants_ : int
     Participants whose message has entered the estimate.
 diagnostics_ : dict

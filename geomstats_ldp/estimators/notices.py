@@ -94,13 +94,21 @@ def warn_if_clipped(clipping, change, hessian, sandwich, loss):
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
     if not bias <= (_LARGE_BIAS + by_error) * axis:
         warn(
-            f"{clipping.share:.0%} of the rows lie outside the public bounds of {loss} and "
-            f"were moved to them, which may move the target by about {bias:.2g} while the "
+            f"{clipping.share:.0%} of the rows lie outside the public bounds of {_in_brief(loss)} "
+            f"and were moved to them, which may move the target by about {bias:.2g} while the "
             f"largest semi-axis of its 95% region is {axis:.2g}; the estimate and its region are "
             "about the moved data. Wider bounds, another initial_point or public scaling would "
             "help. Only an emulation can tell",
             ClippingWarning,
         )
+
+
+def _in_brief(loss):
+    """A loss with its numbers to four digits, and without its arrays."""
+    numbers = [
+        f"{name}={value:.4g}" for name, value in loss.to_spec().items() if isinstance(value, Real)
+    ]
+    return f"{type(loss).__name__}({', '.join(numbers)})"
 
 
 def warn_if_cut(server):
@@ -144,9 +152,9 @@ def warn_if_weak(sandwich, prediction, rule):
         warn(
             f"curvature is weak in the direction {np.round(direction, 2).tolist()} of the frame "
             f"coordinates, where the Hessian has a relative error of {error:.0%}: the Wald region "
-            "may cover less often than its level. "
-            'kind="score" gives a region that holds all the same; more participants or a larger '
-            "epsilon would help",
+            "may cover less often than its level. In Python, "
+            'confidence_region(kind="score") gives a region that holds all the same; more '
+            "participants or a larger epsilon would help",
             WeakCurvatureWarning,
         )
 

@@ -9,7 +9,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import GeodesicBall, LogBox, SpectralBand
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule
-from geomstats_ldp.validation import check_integer
+from geomstats_ldp.validation import check_bool, check_integer
 
 _KINDS = {
     "working_region": (GeodesicBall, LogBox, SpectralBand),
@@ -101,6 +101,7 @@ def check_tuning(tuning):
     if not isinstance(tuning, Tuning):
         raise ProtocolError(f"tuning must be a Tuning or None; got {tuning!r}")
     check_integer("pairs_per_round", tuning.pairs_per_round)
+    check_bool("keep_transcript", tuning.keep_transcript)
     for name, kinds in _KINDS.items():
         value = getattr(tuning, name)
         if value is not None and not isinstance(value, kinds):

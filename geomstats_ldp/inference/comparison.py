@@ -13,7 +13,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates, geodesic_ball
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.geometry.spaces import space_from_spec
-from geomstats_ldp.inference.functional import SmoothFunctional, smooth_functional
+from geomstats_ldp.inference.functional import SmoothFunctional, check_function, smooth_functional
 from geomstats_ldp.inference.wald import WaldRegion
 from geomstats_ldp.validation import check_integer
 
@@ -200,6 +200,7 @@ class Comparison:
             If `h` is not callable or does not return finite numbers, or the places are not those
             of two groups.
         """
+        check_function(h)
         self._check_pair(first, second)
         chosen = [self.groups[i] for i in (first, second)]
         less, more = (group.delta(lambda x, g=group: h(g.outer(x))) for group in chosen)
