@@ -28,11 +28,10 @@ from scipy.special import expit, gammaln
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
     release_into,
-    settled_ball_point,
-    unit_ball_point,
 )
 from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
 from geomstats_ldp.mechanisms.streams import Streams
+from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_integer, finite_array
 
