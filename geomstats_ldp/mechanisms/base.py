@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -292,6 +293,7 @@ class Mechanism(OnDevice, ABC):
         return 0.0
 
     @classmethod
+    @lru_cache(maxsize=256)
     def largest_epsilon(cls, dim: int) -> float:
         """Largest epsilon that the direct sampler realises to a relative 1e-9.
 

@@ -16,6 +16,7 @@ so all computations are in the depth s = 1 - t and in logarithms of probabilitie
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ def _threshold_residual(logit, epsilon, dim):
     return _log_expm1(epsilon) + log_cap_excess(log_depth, dim) - log_threshold
 
 
+@lru_cache(maxsize=1024)
 def optimal_logit(epsilon, dim):
     """Find logit(gamma) for the unique threshold with m(gamma) = gamma.
 
