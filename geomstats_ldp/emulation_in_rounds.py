@@ -17,7 +17,8 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
-from geomstats_ldp.emulation import BLOCK, DataReader
+from geomstats_ldp.data_reader import DataReader
+from geomstats_ldp.emulation import BLOCK
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
