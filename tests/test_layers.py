@@ -78,7 +78,14 @@ def under(*packages):
     )
 
 
-SEES_DATA = ("losses", "participant", "emulation", "emulation_in_rounds", "estimators")
+SEES_DATA = (
+    "losses",
+    "participant",
+    "data_reader",
+    "emulation",
+    "emulation_in_rounds",
+    "estimators",
+)
 
 
 @pytest.mark.parametrize("module", under("server", "protocol", "inference", "score_regression"))

@@ -135,7 +135,8 @@ class Collecting:
         Returns
         -------
         queries : list of Query
-            Empty when all planned participants have answered, or all rounds are closed.
+            Empty when all planned participants have answered, or all rounds are closed, or while a
+            pair of another group waits for its second answer.
 
         Raises
         ------
@@ -143,9 +144,9 @@ class Collecting:
             If there is no such group, or `n` is given in a collection in pairs.
         """
         self._require_started()
-        if n is None and group is None and self.protocol_.rounds is None:
-            return self.server_.queries()
-        self._require_rounds("queries(n)" if group is None else "queries(group=...)")
+        if n is None and self.protocol_.rounds is None:
+            return self.server_.queries(group)
+        self._require_rounds("queries(n)")
         return self.server_.queries(n, group)
 
     def close_round(self) -> Self:

@@ -49,7 +49,7 @@ def make_protocol(
     space : geomstats manifold
     loss : Loss
     mechanism : Mechanism, or dict of str to Mechanism
-        A dict, with `rounds`, gives groups of participants by name a mechanism of their own.
+        A dict gives groups of participants by name a mechanism of their own.
     working_region : GeodesicBall, LogBox or SpectralBand
         Region K_s.
     radius : RadiusRule or None

@@ -95,8 +95,8 @@ class Protocol:
         Model of hyperbolic space in which participants give their data, with `dim` numbers; all
         else is on the hyperboloid. None for data as they are. The record names it only then.
     groups : tuple of dict or None
-        Groups of participants whose messages have a guarantee of their own, in a collection in
-        rounds: plain records with a "name" and a "mechanism". `mechanism_spec` is then the one of
+        Groups of participants whose messages have a guarantee of their own: plain records with a
+        "name" and a "mechanism". `mechanism_spec` is then the one of
         the largest epsilon among them. None if all participants use that one; the record names
         groups only where there are some.
     """
@@ -165,6 +165,31 @@ class Protocol:
             return None
         return list(self.mechanisms)[index // (self.n_query_points // len(self.groups))]
 
+    def queries_of(self, group: str | None) -> range:
+        """Indices of the queries of a round that a group is asked.
+
+        Parameters
+        ----------
+        group : str or None
+            None without groups.
+
+        Returns
+        -------
+        indices : range
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such group.
+        """
+        groups = list(self.mechanisms)
+        if group not in groups:
+            names = "None without groups" if groups == [None] else f"one of {groups}"
+            raise ProtocolError(f"group must be {names}; got {group!r}")
+        size = self.n_query_points // len(groups)
+        start = groups.index(group) * size
+        return range(start, start + size)
+
     @cached_property
     def working_region(self) -> WorkingRegion:
         """Region K_s that holds the iterates."""
@@ -201,9 +226,10 @@ class Protocol:
     @property
     def n_query_points(self) -> int:
         """Points that one round asks at, counted for each group."""
-        has_one = self.rounds is not None and self.rounds.query is not None
         n_groups = 1 if self.groups is None else len(self.groups)
-        return n_groups * (1 if has_one else len(self.directions))
+        if self.rounds is None:
+            return n_groups * 2 * self.pairs_per_round
+        return n_groups * (1 if self.rounds.query is not None else len(self.directions))
 
     def tangent_vec(self, message: Message, point: np.ndarray) -> np.ndarray | None:
         """Ambient tangent vector that a message stands for; anybody can compute it.

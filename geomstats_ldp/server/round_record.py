@@ -18,7 +18,7 @@ from geomstats_ldp.score_regression import (
     query_points,
     with_messages,
 )
-from geomstats_ldp.server.base import BaseServer
+from geomstats_ldp.server.base import BaseServer, group_report
 from geomstats_ldp.server.locking import alone
 
 
@@ -263,14 +263,7 @@ class RoundRecord(BaseServer):
         counts = self.state.counts.reshape(len(self.state.counts), len(protocol.mechanisms), -1)
         fit = self.fit()
         weights = np.zeros(len(protocol.mechanisms)) if fit is None else fit.precision
-        return {
-            name: {
-                "epsilon": mechanism.epsilon,
-                "n_participants": int(counts[:, number].sum()),
-                "weight": float(weights[number]),
-            }
-            for number, (name, mechanism) in enumerate(protocol.mechanisms.items())
-        }
+        return group_report(protocol, counts.sum(axis=(0, 2)), weights)
 
     @alone
     def learn_second_moment(self):

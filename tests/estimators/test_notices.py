@@ -13,7 +13,7 @@ from geomstats_ldp import (
     PrivateVMFLocation,
     Tuning,
 )
-from geomstats_ldp.emulation import Clipping
+from geomstats_ldp.data_reader import Clipping
 from geomstats_ldp.exceptions import (
     ClippingWarning,
     DiscardWarning,
