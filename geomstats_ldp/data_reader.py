@@ -102,8 +102,6 @@ class DataReader:
         """
         given = np.asarray(rows, dtype=float)
         rows = clip_data(self.loss, self.geometry, given, self._twin if twin is None else twin)
-        is_moved = moved_rows(self.loss, given, rows)
-        moved = (
-            [(part[is_moved][:_KEPT],) for part in (given, rows)] if is_moved.any() else [()] * 2
-        )
-        return rows, Clipping(len(rows), int(np.count_nonzero(is_moved)), *moved)
+        moved = np.flatnonzero(moved_rows(self.loss, given, rows))
+        kept = [(part[moved[:_KEPT]],) if len(moved) else () for part in (given, rows)]
+        return rows, Clipping(len(rows), len(moved), *kept)
