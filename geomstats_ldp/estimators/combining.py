@@ -6,7 +6,7 @@ from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.comparing import compare_regions
 from geomstats_ldp.exceptions import ClippingWarning, warn
 from geomstats_ldp.inference import WaldRegion
-from geomstats_ldp.inference.calibration import ONE_LOOK, BiasedLook
+from geomstats_ldp.inference.calibration import ONE_LOOK, BiasedLook, Calibration
 
 #: Public bounds on the data that leave the parameter what it is where they cut nothing.
 _BOUNDS = ("norm_bound", "data_radius", "center")
@@ -84,7 +84,7 @@ def combine(
             ClippingWarning,
         )
     point, covariance = comparison.common
-    calibration = ONE_LOOK
+    calibration: Calibration = ONE_LOOK
     if moment_bound is not None:
         # The blocks C^(1/2) C_j^(-1/2) side by side have orthonormal rows: squares add up at most.
         total = sum(region.calibration.noncentrality for region in regions)
