@@ -18,13 +18,16 @@ from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.data_reader import DataReader
-from geomstats_ldp.emulation import BLOCK
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
 from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
 from geomstats_ldp.score_regression import with_messages, without_messages
+
+#: Rows that a thread answers at a time. With half as many, threads wait for the interpreter; with
+#: four times as many, the messages of a block leave the cache before they are added up.
+BLOCK = 2**15
 
 
 class Asked(NamedTuple):

@@ -73,7 +73,30 @@ def compare(
     >>> comparison.pvalue < 0.01, comparison.difference().contains([0.2, 0.0])
     (True, np.True_)
     """
-    estimators = (first, second, *more)
+    return compare_regions((first, second, *more))[0]
+
+
+def compare_regions(estimators, free=(), moment_bound=None):
+    """Comparison of estimators, and the region of each.
+
+    Parameters
+    ----------
+    estimators : sequence of estimator
+    free : sequence of str
+        Names of bounds of the loss that may differ.
+    moment_bound : pair of float, optional
+        For the regions; see `confidence_region`.
+
+    Returns
+    -------
+    comparison : Comparison
+    regions : list of WaldRegion
+
+    Raises
+    ------
+    ArgumentTypeError, ProtocolError, NotReadyError
+        As `compare`.
+    """
     for place, estimator in enumerate(estimators):
         if not isinstance(estimator, BasePrivateEstimator):
             raise ArgumentTypeError(
@@ -82,19 +105,21 @@ def compare(
             )
         if not hasattr(estimator, "server_"):
             raise NotReadyError(f"argument {place} must be fitted, or have messages; it is new")
-        _check_same(first, estimator, place)
+        _check_same(estimators[0], estimator, place, free)
     _warn_of_equal_seeds(estimators)
-    groups = [_group_of(estimator, place) for place, estimator in enumerate(estimators)]
-    if first.protocol_.loss_spec["name"] == PCALoss.name:
+    regions = [_region_of(one, place, moment_bound) for place, one in enumerate(estimators)]
+    groups = [_group_of(*both) for both in zip(estimators, regions)]
+    if estimators[0].protocol_.loss_spec["name"] == PCALoss.name:
         groups = _aligned(groups)
-    return Comparison(groups)
+    return Comparison(groups), regions
 
 
-def _check_same(first, other, place):
+def _check_same(first, other, place, free):
     """Raise ProtocolError unless two collections are about the same parameter."""
-    one, two = first.protocol_, other.protocol_
     for name in ("space_spec", "coordinates", "loss_spec"):
-        wanted, got = getattr(one, name), getattr(two, name)
+        wanted, got = getattr(first.protocol_, name), getattr(other.protocol_, name)
+        if name == "loss_spec":
+            wanted, got = ({k: v for k, v in one.items() if k not in free} for one in (wanted, got))
         if wanted != got:
             raise ProtocolError(
                 f"argument {place} must have the {name.replace('_spec', '')} of the first one, so "
@@ -132,17 +157,20 @@ def _warn_of_equal_seeds(estimators):
         seeds.setdefault(int(seed), place)
 
 
-def _group_of(estimator, place):
-    # The region says what there is to say about the group.
+def _region_of(estimator, place, moment_bound):
+    """Region of one group, whose warnings say what there is to say about it."""
     try:
-        covariance = estimator.confidence_region().covariance
+        return estimator.confidence_region(moment_bound=moment_bound)
     except NotReadyError as error:
         raise NotReadyError(f"argument {place}: {error}") from None
+
+
+def _group_of(estimator, region):
     protocol = estimator.protocol_
     return Group(
         protocol.geometry,
         estimator.server_.estimate(),
-        covariance,
+        region.covariance,
         protocol.working_region,
         estimator._coordinates(),
     )

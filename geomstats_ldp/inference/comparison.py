@@ -220,6 +220,15 @@ class Comparison:
         The point m at which the logarithms of the estimates, weighted by the inverses of their
         covariances, sum to zero.
         """
+        return self.groups[0].outer(self.common[0])
+
+    @cached_property
+    def common(self) -> tuple[np.ndarray, np.ndarray]:
+        """The common point in the coordinates of the first geometry, and its covariance there.
+
+        The covariance is the inverse of the sum of the inverses, shape [dim, dim], in the frame of
+        the first group.
+        """
         geometry, point = self.groups[0].geometry, self.groups[0].aligned
         for _ in range(_MOST_STEPS):
             logs = [
@@ -233,7 +242,7 @@ class Comparison:
             point = geometry.exp(geometry.lift(step, point), point)
             if step @ total @ step < _SHORT**2:
                 break
-        return self.groups[0].outer(point)
+        return point, np.linalg.inv(total)
 
     def __repr__(self):
         return (
