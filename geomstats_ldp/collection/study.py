@@ -6,10 +6,9 @@ This is the analyst's side: it knows estimators, which the service itself does n
 from __future__ import annotations
 
 import sys
-import tempfile
 import warnings
+from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 from geomstats_ldp import estimators
 from geomstats_ldp.estimators.record import answer_record, texts_of
@@ -200,10 +199,7 @@ def fitted_estimator(description, server):
     -------
     estimator : object
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "state.npz"
-        server.save(path)
-        return make_estimator(description).load_state(path)
+    return make_estimator(description)._continue(copy(server))
 
 
 def summarise(description, server, level=0.95):

@@ -267,7 +267,10 @@ class Collecting:
         ProtocolError
             If the file holds a collection for another loss.
         """
-        server = load_server(path)
+        return self._continue(load_server(path))
+
+    def _continue(self, server):
+        """Go on with a server, in place of any state of this estimator."""
         self._check_model(server.protocol)
         self._adopt(server)
         self._forget_names()

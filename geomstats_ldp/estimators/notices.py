@@ -6,7 +6,6 @@ import math
 from numbers import Real
 
 import numpy as np
-from scipy import special
 
 from geomstats_ldp.exceptions import (
     ClippingWarning,
@@ -22,6 +21,7 @@ from geomstats_ldp.exceptions import (
     WeakPrivacyWarning,
     warn,
 )
+from geomstats_ldp.inference.calibration import ONE_LOOK
 from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
 from geomstats_ldp.score_regression import fewest_participants
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD
@@ -90,7 +90,7 @@ def warn_if_clipped(clipping, change, hessian, sandwich, loss):
         inverse = np.linalg.inv(hessian)
         bias = math.hypot(*(inverse @ change))
         by_error = np.linalg.norm(np.eye(len(change)) - inverse @ sandwich.hessian, 2)
-    quantile = special.chdtri(len(sandwich.covariance), 0.05)
+    quantile = ONE_LOOK.quantile(0.95, len(sandwich.covariance))
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
     if not bias <= (_LARGE_BIAS + by_error) * axis:
         warn(

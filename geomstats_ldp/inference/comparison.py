@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates, geodesic_ball
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.geometry.spaces import space_from_spec
+from geomstats_ldp.inference.calibration import ONE_LOOK
 from geomstats_ldp.inference.functional import SmoothFunctional, check_function, smooth_functional
 from geomstats_ldp.inference.wald import WaldRegion
 from geomstats_ldp.validation import check_integer
@@ -124,7 +124,7 @@ class Comparison:
             joint[block, block] += end.covariance
         self.statistic = float(shift @ np.linalg.solve(joint, shift))
         self.degrees_of_freedom = len(shift)
-        self.pvalue = float(special.chdtrc(self.degrees_of_freedom, self.statistic))
+        self.pvalue = float(ONE_LOOK.pvalue(self.statistic, self.degrees_of_freedom))
 
     def _log(self, a, b):
         """The logarithm of group b at group a, as a function of a, and as one of b."""

@@ -45,7 +45,7 @@ class RoundRecord(BaseServer):
         self.state, self.n_closed = initial_round_state(protocol), 0
         self._points = query_points(protocol, self.state)
         self._dealt = np.zeros(self.n_directions, dtype=np.int64)
-        self._closings, self._fit_of = [], (None, None)
+        self._closings, self._fit_of, self._prediction_of = [], (None, None), (None, None)
 
     def _position(self):
         position = {"state": self.state, "n_closed": self.n_closed, "_dealt": self._dealt.copy()}
@@ -249,6 +249,11 @@ class RoundRecord(BaseServer):
         fit = self.fit()
         if fit is None:
             return None
+        if self._prediction_of[0] is not fit:
+            self._prediction_of = (fit, self._new_prediction(fit))
+        return self._prediction_of[1]
+
+    def _new_prediction(self, fit):
         if self.protocol.rounds.query is not None:
             return predict_single_query_scores(fit)
         twin = self.engine.twin

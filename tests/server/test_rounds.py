@@ -1,6 +1,7 @@
 """Servers of rounds: what is asked, what is taken, and when rounds close."""
 
 import copy
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -141,6 +142,22 @@ def test_late_answers_join_their_query_point(round_protocol, answer, same_sums):
     for a, b in zip(server.state[1:], in_time.state[1:]):
         np.testing.assert_array_equal(a[0], b[0])
     assert not np.array_equal(server.estimate(), point)  # asked again, it has heard more
+
+
+def test_a_prediction_is_kept_until_messages_come(round_pca, answer):
+    """As the regression is; a region, a test and a functional ask for it again and again."""
+    pca = round_pca()
+    server = pca.server_
+    pca.partial_fit(answer(server, server.queries()))
+    pca.partial_fit(answer(server, server.queries()))
+    before = server.predict_scores()
+    assert server.predict_scores() is before
+    pca.partial_fit(answer(server, server.queries()))
+    after, afresh = server.predict_scores(), pickle.loads(pickle.dumps(server)).predict_scores()
+    assert after is not before
+    for mine, theirs in ((after.value, afresh.value), (after.covariance, afresh.covariance)):
+        np.testing.assert_array_equal(mine, theirs)
+    assert not np.array_equal(after.covariance, before.covariance)
 
 
 def test_a_finished_estimate_changes_only_when_asked_again(round_pca, answer):
