@@ -166,11 +166,8 @@ def make_study_protocol(description):
     protocol = make_estimator(description).start(description["n_features"]).protocol_
     if protocol.rounds is None:
         raise ProtocolError("n_rounds must be among the [parameters]: a service asks in rounds")
-    if protocol.groups is not None:
-        raise ProtocolError(
-            "epsilon must be one number for a service; groups can be asked by a RoundServer"
-        )
-    protocol.mechanism.check_releasable()
+    for mechanism in protocol.mechanisms.values():
+        mechanism.check_releasable()
     protocol = Protocol.from_json(_with_plan(protocol, **description["rounds"]).to_json())
     if protocol.rounds.sizes is None and description["service"]["deadline_seconds"] is None:
         raise ProtocolError(

@@ -36,6 +36,7 @@ from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
 from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
+from geomstats_ldp.schedules import check_direction_cycle
 from geomstats_ldp.validation import check_integer, check_scale
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             retraction=geometry.retraction,
             reference=geometry.reference,
             initial_point=geometry.reference,
+            directions=tuning.directions,
             preconditioner=preconditioner,
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
@@ -195,7 +197,11 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if n_rounds is None:
             return None
         n_rounds, sizes = check_n_rounds(n_rounds), None
-        n_points = 2 * geometry.dim if query is None else 1
+        n_points = 1
+        if query is None:
+            n_points = 2 * geometry.dim
+            if tuning.directions is not None:
+                n_points = len(check_direction_cycle(tuning.directions, geometry.dim))
         if n_participants is not None:
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
@@ -266,7 +272,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
 
 def _leaves_queries_open(tuning):
     """Whether nothing in a `Tuning` is about queries around estimates or their regression."""
-    fields = (tuning.radius, tuning.gain, tuning.preconditioner)
+    fields = (tuning.radius, tuning.gain, tuning.preconditioner, tuning.directions)
     rule = tuning.inference or InferenceRule()
     fields += (rule.hessian, rule.hessian_range, rule.prior_hessian)
     return all(field is None for field in fields) and tuning.pairs_per_round == 1

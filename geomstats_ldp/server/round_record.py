@@ -104,6 +104,11 @@ class RoundRecord(BaseServer):
         """Answers to the round opened last by group, shape [n_groups]."""
         return self.state.counts[-1].reshape(len(self.protocol.mechanisms), -1).sum(axis=1)
 
+    def answers_by_group(self):
+        """Answers to all rounds by group, in the order of the groups."""
+        counts = self.state.counts.reshape(self.state.n_opened, len(self.protocol.mechanisms), -1)
+        return counts.sum(axis=(0, 2)).tolist()
+
     def points(self, number):
         """Query points of a round that was opened, by group, shape [n_directions, *point_shape]."""
         return self._points[number]
@@ -265,10 +270,9 @@ class RoundRecord(BaseServer):
             messages; zero while too few have answered for it to be known.
         """
         protocol = self.protocol
-        counts = self.state.counts.reshape(len(self.state.counts), len(protocol.mechanisms), -1)
         fit = self.fit()
         weights = np.zeros(len(protocol.mechanisms)) if fit is None else fit.precision
-        return group_report(protocol, counts.sum(axis=(0, 2)), weights)
+        return group_report(protocol, self.answers_by_group(), weights)
 
     @alone
     def learn_second_moment(self):

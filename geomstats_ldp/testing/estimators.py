@@ -139,7 +139,7 @@ def state_of(estimator):
     if estimator.protocol_.rounds is not None:
         return [np.array(part) for part in state]
     pending = [message for _, message in sorted(estimator.server_.pending.items())]
-    parts = state.iterate, state.average, state.clock, *state.sums, state.safeguards, *pending
+    parts = (*state[:3], *state.sums, state.weights, state.safeguards, *pending)
     return [np.array(part) for part in parts]
 
 
