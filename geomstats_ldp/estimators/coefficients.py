@@ -213,7 +213,7 @@ class PrivateRegression(BasePrivateEstimator):
 
     @property
     def score_covariance_(self) -> np.ndarray:
-        """Estimated covariance of one released derivative of the loss in the coefficients."""
+        """Estimated covariance of one released score, the gradient in the coefficients."""
         return self._by_coefficients(super().score_covariance_)
 
     def _by_coefficients(self, form):

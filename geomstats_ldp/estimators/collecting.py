@@ -152,8 +152,8 @@ class Collecting:
     def close_round(self) -> Self:
         """Close the open round of a collection in rounds, on a deadline for instance.
 
-        The next round asks around the estimate of this moment. Answers that come later are taken
-        all the same.
+        The next round asks around the estimate of this moment. Answers that come later still
+        count.
 
         Returns
         -------

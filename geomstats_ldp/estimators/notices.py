@@ -153,7 +153,7 @@ def warn_if_weak(sandwich, prediction, rule):
             f"curvature is weak in the direction {np.round(direction, 2).tolist()} of the frame "
             f"coordinates, where the Hessian has a relative error of {error:.0%}: the Wald region "
             "may cover less often than its level. In Python, "
-            'confidence_region(kind="score") gives a region that holds all the same; more '
+            'confidence_region(kind="score") gives a region that keeps its level; more '
             "participants or a larger epsilon would help",
             WeakCurvatureWarning,
         )
@@ -217,7 +217,7 @@ def warn_if_discarded(server):
     if server.n_received > 0:
         warn(
             f"a collection that {server.n_received} participants have answered is dropped; their "
-            "privacy is spent all the same. save_state() keeps a collection",
+            "privacy is spent nevertheless. save_state() keeps a collection",
             DiscardWarning,
         )
 

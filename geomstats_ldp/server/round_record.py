@@ -74,7 +74,7 @@ class RoundRecord(BaseServer):
 
     @property
     def n_received(self):
-        """The same: no message waits for others."""
+        """Participants whose message has come; unlike in pairs, none waits for a second one."""
         return self.state.n_participants
 
     @property

@@ -93,7 +93,7 @@ def _check_weights(protocol, state):
 
 
 def _are_sums_of_weights(count, total, squares):
-    """Whether there are so many weights in [0, 1] with these sums of them and of their squares."""
+    """Whether `count` weights in [0, 1] can have this total and this sum of squares."""
     slack = _ROUNDING * (1 + count)
     return bool(
         np.all(
