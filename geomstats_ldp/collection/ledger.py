@@ -97,7 +97,7 @@ class Ledger:
                 if self.server.round == number and not self.server.is_complete:
                     recorded = self._record_closing(connection)
             if recorded is not None:
-                self.server.close_round(recorded.center)
+                self.server.close_round(recorded.place)
 
     def close_if_due(self):
         """Close the open round if its deadline has passed and enough have answered."""
@@ -168,12 +168,12 @@ class Ledger:
             return False
         known = self._known_closing(connect)
         if known is not None and self._last >= known.last_report:
-            self.server.close_round(known.center)
+            self.server.close_round(known.place)
             return True
         if known is None and self.server.round_size() == 0:
             with connect(write=True) as connection:
                 recorded = self._record_closing(connection)
-            self.server.close_round(recorded.center)
+            self.server.close_round(recorded.place)
             return True
         return False
 
@@ -189,7 +189,7 @@ class Ledger:
                 f"a round may close with {minimum} answers at least; the open one has {answered}"
             )
         closed = cut_down(self.clock(), precision)
-        store.add_closing(connection, server.round, self._last, server.estimate(), closed)
+        store.add_closing(connection, server.round, self._last, server.next_place(), closed)
         return store.closing(connection, server.round)
 
     # ---------------------------------------------------------------- transcript

@@ -15,6 +15,7 @@ from geomstats_ldp.collection.codes import candidate_coords, grid_coords, to_col
 from geomstats_ldp.collection.tables import INVITATIONS, STUDY
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Protocol
+from geomstats_ldp.score_regression import no_stretch
 
 #: Tokens written at once.
 _BLOCK = 5000
@@ -51,12 +52,13 @@ class Closing(NamedTuple):
     ----------
     last_report : int
         Number of the last report that was counted.
-    center : array, shape [*point_shape]
-        Point that the next round asks around.
+    place : tuple
+        Where the next round asks: its centre, shape [*point_shape], and the map of its offsets,
+        shape [dim, dim], unless they are as by default.
     """
 
     last_report: int
-    center: np.ndarray
+    place: tuple
 
 
 class Reports(NamedTuple):
@@ -271,7 +273,7 @@ def _table(rows, width):
 # ------------------------------------------------------------------ closings
 
 
-def add_closing(connection, round, last_report, center, closed):
+def add_closing(connection, round, last_report, place, closed):
     """Keep that a round was closed, unless another worker has."""
     connection.execute(
         text(
@@ -281,7 +283,7 @@ def add_closing(connection, round, last_report, center, closed):
         {
             "round": round,
             "last_report": last_report,
-            "center": json.dumps(np.asarray(center).tolist()),
+            "center": _place_to_text(*place),
             "closed": closed,
         },
     )
@@ -292,7 +294,22 @@ def closing(connection, round):
     row = connection.execute(
         text("SELECT last_report, center FROM closings WHERE round = :round"), {"round": round}
     ).first()
-    return None if row is None else Closing(row.last_report, np.array(json.loads(row.center)))
+    return None if row is None else Closing(row.last_report, _place_from_text(row.center))
+
+
+def _place_to_text(center, stretch):
+    """The centre alone where offsets are as by default."""
+    center, stretch = np.asarray(center).tolist(), np.asarray(stretch)
+    if np.array_equal(stretch, no_stretch(len(stretch))):
+        return json.dumps(center)
+    return json.dumps({"center": center, "stretch": stretch.tolist()})
+
+
+def _place_from_text(text):
+    saved = json.loads(text)
+    if isinstance(saved, dict):
+        return np.array(saved["center"]), np.array(saved["stretch"])
+    return (np.array(saved),)
 
 
 def opening_time(connection, round):

@@ -9,8 +9,10 @@ from typing import Any
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
+from geomstats_ldp.score_regression.stretching import LONGEST
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.validation import (
+    check_bool,
     check_choice,
     check_integer,
     check_non_negative,
@@ -50,6 +52,9 @@ class RoundPlan(Rule):
     query : nested tuple, shape [*point_shape], optional
         The one point at which all rounds ask, where the mean score at a point determines the
         target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
+    adaptive : bool
+        Whether offsets are longer in the directions in which the curvature found so far is small;
+        see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
     """
 
     n_rounds: int
@@ -59,6 +64,7 @@ class RoundPlan(Rule):
     bending_length: float = math.inf
     query: tuple | None = None
     third_derivative: float = 0.0
+    adaptive: bool = False
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
@@ -66,6 +72,13 @@ class RoundPlan(Rule):
         check_choice("moment", self.moment, MOMENTS)
         check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
         check_non_negative("third_derivative", self.third_derivative)
+        check_bool("adaptive", self.adaptive)
+        if self.adaptive and (self.third_derivative == 0 or self.query is not None):
+            raise ProtocolError(
+                "adaptive must be False unless rounds ask around estimates for a loss that states "
+                f"a third_derivative; got third_derivative={self.third_derivative} and "
+                f"query={self.query}"
+            )
         if self.sizes is not None:
             self._check_sizes()
         if self.query is not None:
@@ -86,13 +99,20 @@ class RoundPlan(Rule):
         object.__setattr__(self, "sizes", sizes)
 
     def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without a query or a third derivative where there is none."""
+        """Plain record, for JSON; without what is as by default in most plans."""
         record = super().to_spec()
         if self.query is None:
             del record["query"]
         if self.third_derivative == 0:
             del record["third_derivative"]
+        if not self.adaptive:
+            del record["adaptive"]
         return record
+
+    @property
+    def longest_stretch(self) -> float:
+        """Longest offset of a round over the radius of its queries."""
+        return LONGEST if self.adaptive else 1.0
 
     @property
     def n_participants(self) -> int | None:

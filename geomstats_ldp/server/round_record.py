@@ -7,15 +7,18 @@ import numpy as np
 from geomstats_ldp.exceptions import InvalidMessageError, NotReadyError, ProtocolError
 from geomstats_ldp.protocol import Transcript
 from geomstats_ldp.score_regression import (
+    ask_the_same,
     closed_round,
     fit_scores,
     fit_single_query,
     initial_round_state,
     learn_second_moment,
     merge_states,
+    no_stretch,
     predict_round_scores,
     predict_single_query_scores,
     query_points,
+    stretch_of,
     with_messages,
 )
 from geomstats_ldp.server.base import BaseServer, group_report
@@ -57,7 +60,7 @@ class RoundRecord(BaseServer):
 
     def _continue(self, state, n_closed):
         """Go on from a state; questions dealt and not answered are dealt again."""
-        is_longer = np.array_equal(state.centers[: self.state.n_opened], self.state.centers)
+        is_longer = state.n_opened >= self.state.n_opened and ask_the_same(state, self.state)
         self._points = query_points(self.protocol, state, self._points if is_longer else None)
         self.state, self.n_closed = state, n_closed
         self._dealt = state.counts[-1].copy()
@@ -159,15 +162,15 @@ class RoundRecord(BaseServer):
             self._kept.append((rounds, indices, coords))
 
     @alone
-    def close_round(self, center=None):
+    def close_round(self, place=None):
         """Close the open round: the next one asks around the estimate.
 
         Messages that are still under way are taken when they come.
 
         Parameters
         ----------
-        center : array, shape [*point_shape], optional
-            Point around which the next round asks, if another worker has computed it.
+        place : tuple, optional
+            Where the next round asks, as `next_place` of another worker has it.
 
         Raises
         ------
@@ -182,12 +185,28 @@ class RoundRecord(BaseServer):
                 f"a round may close with {minimum} answers at least; round {self.round} has "
                 f"{answered}"
             )
-        self._close(center)
+        self._close(place)
 
-    def _close(self, center=None):
+    @alone
+    def next_place(self):
+        """Where a round asks that would be opened now.
+
+        Returns
+        -------
+        center : array, shape [*point_shape]
+            The estimate.
+        stretch : array, shape [dim, dim]
+            Map of the offsets from it.
+        """
+        fit = self.fit()
+        if fit is None or not self.protocol.rounds.adaptive:
+            return self.estimate(), no_stretch(self.protocol.dim)
+        return self.estimate(), stretch_of(fit)
+
+    def _close(self, place=None):
         n_closed, state = self.n_closed + 1, self.state
         if n_closed < self.protocol.rounds.n_rounds:
-            state = closed_round(state, self.estimate() if center is None else center)
+            state = closed_round(state, *(self.next_place() if place is None else place))
         self._closings.append(self.n_participants)
         self._continue(state, n_closed)
 

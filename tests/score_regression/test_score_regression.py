@@ -237,6 +237,7 @@ def random_state(rng, centers, n_directions=4, dim=2):
     counts = rng.integers(0, 9, size=(n, n_directions))
     return RoundState(
         centers,
+        np.stack([np.eye(dim)] * n),
         counts,
         rng.integers(-99, 99, size=(n, n_directions, dim)).astype(float),
         rng.integers(-99, 99, size=(n, n_directions, dim, dim)).astype(float),
