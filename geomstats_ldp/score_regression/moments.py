@@ -154,13 +154,26 @@ def design_matrices(moment, geometry, points, center, coords, maps, frames, basi
     if moment in (None, "quadratic"):
         gradients = np.broadcast_to(np.eye(dim), (len(points), dim, dim))
         return np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
-    axes = geometry.lift(np.eye(dim), center)
-    mean_scores = _MEAN_SCORES[moment]
-    if _is_of_subspaces(geometry):
-        mean_scores = subspaces.mean_scores
-    scores = mean_scores(axes, center, basis, points)
-    frames, scores = (array.reshape(*array.shape[:2], -1) for array in (frames, scores))
-    return maps @ np.einsum("nia,nka->nik", frames, scores)
+    scores = scores_at(moment, geometry, points, center, basis)
+    return maps @ np.einsum("nia,nka->nik", frames.reshape(len(points), dim, -1), scores)
+
+
+def scores_at(moment, geometry, points, center, basis):
+    """Expected messages at query points, where they are, for a loss with a moment.
+
+    Parameters
+    ----------
+    moment : "first" or "second"
+    geometry, points, center, basis
+        See `design_matrices`.
+
+    Returns
+    -------
+    scores : array, shape [n, dim + n_basis, size of a point]
+    """
+    axes = geometry.lift(np.eye(geometry.dim), center)
+    mean_scores = subspaces.mean_scores if _is_of_subspaces(geometry) else _MEAN_SCORES[moment]
+    return mean_scores(axes, center, basis, points).reshape(len(points), -1, points[0].size)
 
 
 def third_derivative_design(protocol, rounds):
