@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         PrivateSPDCovariance,
         PrivateVMFLocation,
         Tuning,
+        combine,
         compare,
     )
     from geomstats_ldp.geometry import register_space
@@ -61,6 +62,7 @@ __all__ = [
     "Transcript",
     "Tuning",
     "WaldRegion",
+    "combine",
     "compare",
     "plan",
     "register_space",

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from geomstats_ldp.exceptions import LDPError
+from geomstats_ldp.options import in_options
 
 
 def main(argv=None):
@@ -15,7 +16,8 @@ def main(argv=None):
     try:
         arguments.run(arguments)
     except (LDPError, ValueError, OSError) as error:
-        print(f"geomstats-ldp: error: {error}", file=sys.stderr)
+        text = in_options(str(error), arguments)
+        print(f"geomstats-ldp: error: {text}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("geomstats-ldp: stopped", file=sys.stderr)

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from geomstats_ldp.mechanisms.checks import typical_variance
 from geomstats_ldp.protocol.rules import GainRule, RadiusRule
 from geomstats_ldp.schedules import gain_offset
 
@@ -33,9 +34,8 @@ _FEWEST_MIXINGS = 8.0
 _RADIUS_EXPONENT = 0.27
 REFERENCE_PARTICIPANTS = 5000
 
-#: Typical Hessian and score variance relative to their public bounds L_H and G^2.
+#: Typical Hessian relative to its public bound L_H.
 _TYPICAL_HESSIAN = 0.2
-_TYPICAL_SCORE_VARIANCE = 0.25
 
 #: Relative finite-difference bias b (h / length)^2, and the largest h / length.
 _BIAS = 1.0
@@ -103,10 +103,6 @@ def largest_step(region_radius, curvature_length):
     return min(region_radius, _LARGEST_STEP * curvature_length)
 
 
-def _typical_score_variance(mechanism):
-    return mechanism.noise_variance + _TYPICAL_SCORE_VARIANCE * mechanism.bound**2
-
-
 def default_gain(
     mechanism,
     hessian_bound,
@@ -152,7 +148,7 @@ def default_gain(
     largest_spread = _LARGEST_SPREAD if hessian is None else _LARGEST_SPREAD_KNOWN
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
     planned = REFERENCE_PARTICIPANTS if n_participants is None else n_participants
-    spread = mechanism.dim * largest * _typical_score_variance(mechanism) / (2 * hessian)
+    spread = mechanism.dim * largest * typical_variance(mechanism) / (2 * hessian)
     allowed = largest_spread * length**2 * planned**_GAIN_EXPONENT / spread
     smallest = _FEWEST_MIXINGS * planned ** (_GAIN_EXPONENT - 1) / (hessian * largest)
     constant = min(max(allowed, smallest), 2 / (hessian * largest))
@@ -185,7 +181,7 @@ def _balanced_radius(mechanism, hessian, length, bias):
     v d / (L h^2 H^2) with v = Sigma / 2 and L = n / 2; the sum of squares is least at
     h^6 = l^4 (v d / (L H^2)) / (2 b^2).
     """
-    variance = _typical_score_variance(mechanism) * mechanism.dim
+    variance = typical_variance(mechanism) * mechanism.dim
     noise = variance / (REFERENCE_PARTICIPANTS * hessian**2)
     return (length**4 * noise / (2 * bias**2)) ** (1 / 6)
 

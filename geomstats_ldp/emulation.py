@@ -11,10 +11,9 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.data_reader import DataReader
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
-from geomstats_ldp.losses import loss_of
-from geomstats_ldp.losses.rows import check_data, clip_data, moved_rows
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.schedules import Schedule
@@ -25,6 +24,7 @@ from geomstats_ldp.server.recursion import (
     close_single,
     copy_state,
     open_round,
+    pairs_to_come,
 )
 
 #: Participants whose variates are drawn at once; results do not depend on it.
@@ -97,7 +97,7 @@ def emulate_rounds(crowd, state, data, variates, messages):
 _compiled_emulate_rounds = cached_njit(emulate_rounds, allocates=False)
 
 
-def emulate(server, data, random_state=None, progress=False, convert=None):
+def emulate(server, data, random_state=None, progress=False, convert=None, groups=None):
     """Feed a server the answers of one participant per row of `data`, in row order.
 
     A stream can be emulated in pieces, with the state of the server read in between: the pieces
@@ -119,6 +119,10 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
     convert : callable, optional
         Applied to blocks of rows before anything else, to bring them to the coordinates of the
         protocol.
+    groups : array of int, shape [n], optional
+        Number of the group of each row, where the protocol has groups. Each pair is of one group,
+        a cycle of directions at a time, and asked when its last row has come: people of a group
+        answer in row order. The rows have to complete the plan.
 
     Returns
     -------
@@ -134,7 +138,7 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
     """
     data = np.asanyarray(data)
     _check_plan(server, len(data))
-    run = _Run(server, convert)
+    run = _run_of(server, convert, groups)
     blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
     for block in blocks:
         run.check(block)
@@ -142,7 +146,7 @@ def emulate(server, data, random_state=None, progress=False, convert=None):
     return run.answer(converted, make_streams(random_state), progress, len(data))
 
 
-def emulate_blocks(server, blocks, random_state=None, progress=False, convert=None):
+def emulate_blocks(server, blocks, random_state=None, progress=False, convert=None, groups=None):
     """Feed a server the answers of one participant per row of data that come in blocks.
 
     The blocks may have any sizes and are read once, one after the other; the result is that of
@@ -153,7 +157,7 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     server : Server
         Changed in place, after the last block.
     blocks : iterable of array, shape [n_rows, *data_shape]
-    random_state, progress, convert
+    random_state, progress, convert, groups
         See `emulate`.
 
     Returns
@@ -168,109 +172,9 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     """
     if server.pending:
         _check_plan(server, 0)
-    run = _Run(server, convert)
+    run = _run_of(server, convert, groups)
     checked = (run.check(block) for block in blocks)
     return run.answer(_within_plan(server, checked), make_streams(random_state), progress)
-
-
-#: Clipped rows that are kept to see what clipping does to scores.
-_KEPT = 4096
-
-
-class Clipping(NamedTuple):
-    """What clipping to the public bounds did to rows; only an emulation can know.
-
-    Attributes
-    ----------
-    n_rows, n_clipped : int
-        Rows, and those that were moved.
-    given, kept : tuple of array, shape [n, *data_shape]
-        The first rows that were moved, before and after.
-    """
-
-    n_rows: int = 0
-    n_clipped: int = 0
-    given: tuple = ()
-    kept: tuple = ()
-
-    def plus(self, other):
-        """With the rows of another block."""
-        total = Clipping(*(one + more for one, more in zip(self, other)))
-        is_full = sum(map(len, self.given)) >= _KEPT
-        return total._replace(given=self.given, kept=self.kept) if is_full else total
-
-    @property
-    def share(self):
-        """Share of the rows that were moved."""
-        return self.n_clipped / max(self.n_rows, 1)
-
-    def score_change(self, loss, geometry, point):
-        """Change of the mean score at a point near the estimate, shape [dim]."""
-        given, kept = np.concatenate(self.given), np.concatenate(self.kept)
-        change = loss.clipping_change(geometry, point, given, kept)
-        return change / len(given) * self.share
-
-    def hessian_change(self, loss, geometry, point, steps):
-        """Change of the Hessian there, by differences along the frame, shape [dim, dim]."""
-        columns = []
-        with np.errstate(all="ignore"):
-            for axis, step in zip(np.diag(steps), steps):
-                ends = (geometry.exp(geometry.lift(end, point), point) for end in (axis, -axis))
-                up, down = (self.score_change(loss, geometry, end) for end in ends)
-                columns.append((up - down) / (2 * step))
-            change = np.stack(columns, axis=-1)
-            return (change + change.T) / 2
-
-
-class DataReader:
-    """Rows of data on their way to the participants: converted, checked and clipped.
-
-    Parameters
-    ----------
-    server : Server or RoundServer
-    convert : callable, optional
-        See `emulate`.
-
-    Attributes
-    ----------
-    clipping : Clipping
-        What the public bounds did to the rows so far.
-    """
-
-    def __init__(self, server, convert=None):
-        self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
-        self._convert, self._twin = convert, server.engine.twin
-        self._n_checked = 0
-        self.clipping = Clipping()
-
-    def converted(self, rows):
-        """Rows in the coordinates of the protocol."""
-        return rows if self._convert is None else self._convert(rows)
-
-    def check(self, rows):
-        """Return converted rows, or raise ValueError."""
-        start = self._n_checked
-        self._n_checked += len(rows)
-        try:
-            return check_data(self.loss, self.geometry, self.converted(rows), self._twin)
-        except ValueError as error:
-            if start == 0:
-                raise
-            # Where in the block was said already.
-            raise type(error)(f"{error}, counted from row {start}") from error
-
-    def clipped(self, rows, twin=None):
-        """Converted rows inside the public bounds, and what that did to them.
-
-        A thread that is not the only one brings a `twin` of the geometry of its own.
-        """
-        given = np.asarray(rows, dtype=float)
-        rows = clip_data(self.loss, self.geometry, given, self._twin if twin is None else twin)
-        is_moved = moved_rows(self.loss, given, rows)
-        moved = (
-            [(part[is_moved][:_KEPT],) for part in (given, rows)] if is_moved.any() else [()] * 2
-        )
-        return rows, Clipping(len(rows), int(np.count_nonzero(is_moved)), *moved)
 
 
 class _Run(DataReader):
@@ -279,28 +183,99 @@ class _Run(DataReader):
     def __init__(self, server, convert=None):
         super().__init__(server, convert)
         self._server, self._state = server, copy_state(server.state)
-        self._compute, self._crowd = _make_crowd(server, self.loss)
+        self._mechanisms = list(server.protocol.mechanisms.values())
+        self._compute, self._crowds = _make_crowds(server, self.loss, self._mechanisms)
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, let the server adopt the outcome, and say what clipping did."""
         kept, n_rows = [], 0
         with tqdm(total=total, disable=not progress, unit="row", desc="participants") as bar:
             for rows in _whole_rounds(blocks, 2 * self._server.protocol.pairs_per_round):
-                kept.append(self._answer_rounds(rows, streams))
+                kept += self._answer_rounds(rows, streams)
                 n_rows += len(rows)
                 bar.update(len(rows))
+        kept += self._answer_rest(streams)
         _check_plan(self._server, n_rows)
         check_finite(self._state)
         self._server.adopt(self._state, kept)
         return self.clipping
 
     def _answer_rounds(self, rows, streams):
+        rows = self._clipped(rows)
+        return [self._answer(0, rows, streams)]
+
+    def _clipped(self, rows):
+        """Rows inside the public bounds; what that did to them is added up."""
         rows, clipping = self.clipped(rows)
         self.clipping = self.clipping.plus(clipping)
-        variates = self._server.protocol.mechanism.draw(len(rows), streams)
+        return rows
+
+    def _answer(self, group, rows, streams):
+        """Let clipped rows of a group answer; return its number and the messages if kept."""
+        variates = self._mechanisms[group].draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
-        self._compute(self._crowd, self._state, rows, variates, messages)
-        return messages
+        self._crowds[group].server.group[0] = group
+        self._compute(self._crowds[group], self._state, rows, variates, messages)
+        return group, messages
+
+    def _answer_rest(self, streams):
+        """Let rows answer that have waited for others, when no more come."""
+        return []
+
+
+class _GroupedRun(_Run):
+    """One pass over data of several groups of participants: each pair is of one group.
+
+    A group answers a cycle of directions at a time, when the last row for it has come.
+    """
+
+    def __init__(self, server, convert, groups):
+        super().__init__(server, convert)
+        self._coming = groups
+        self._rows, self._groups = None, groups[:0]
+        left = server.protocol.n_participants - server.n_participants
+        self._pairs_left = pairs_to_come(left, len(self._mechanisms))
+
+    def _answer_rounds(self, rows, streams):
+        rows = self._clipped(rows)
+        self._rows = rows if self._rows is None else np.concatenate([self._rows, rows])
+        self._groups = np.concatenate([self._groups, self._coming[: len(rows)]])
+        self._coming = self._coming[len(rows) :]
+        return self._answer_pairs(2 * len(self._server.protocol.directions), streams)
+
+    def _answer_rest(self, streams):
+        kept = self._answer_pairs(2, streams)
+        alone = zip(self._groups.tolist(), self._rows[:, None])
+        return kept + [self._answer(group, row, streams) for group, row in alone]
+
+    def _answer_pairs(self, size, streams):
+        """Let so many rows of a group at a time answer in pairs, as long as there are as many."""
+        kept, is_waiting = [], np.ones(len(self._rows), dtype=bool)
+        for group, places in _pieces(self._groups, len(self._mechanisms), size):
+            places = places[: 2 * self._pairs_left]
+            if len(places) > 0:
+                kept.append(self._answer(group, self._rows[places], streams))
+            self._pairs_left -= len(places) // 2
+            is_waiting[places] = False
+        self._rows, self._groups = self._rows[is_waiting], self._groups[is_waiting]
+        return kept
+
+
+def _pieces(groups, n_groups, size):
+    """Groups and the places of so many rows of each, in the order of the last of them."""
+    pieces = []
+    for group in range(n_groups):
+        places = np.flatnonzero(groups == group)
+        ends = range(size, len(places) + 1, size)
+        pieces += [(group, places[end - size : end]) for end in ends]
+    return sorted(pieces, key=lambda piece: piece[1][-1])
+
+
+def _run_of(server, convert, groups):
+    """Pass over data by a server, with or without groups of participants."""
+    if (groups is None) != (server.protocol.groups is None):
+        raise ProtocolError("groups must be given where the protocol has groups, and only there")
+    return _Run(server, convert) if groups is None else _GroupedRun(server, convert, groups)
 
 
 def _whole_rounds(blocks, full):
@@ -337,6 +312,11 @@ def _check_plan(server, n_rows):
     if planned is not None and received + n_rows == planned:
         return
     full = 2 * server.protocol.pairs_per_round
+    if server.protocol.groups is not None:
+        raise ProtocolError(
+            f"data of groups must complete the plan of n_participants={planned}, of which "
+            f"{received} have answered; got {n_rows} rows"
+        )
     if n_rows % full != 0 or (planned is not None and received + n_rows > planned):
         raise ProtocolError(
             f"data must complete the plan of n_participants={planned}, of which {received} have "
@@ -344,18 +324,22 @@ def _check_plan(server, n_rows):
         )
 
 
-def _make_crowd(server, loss):
-    """Compiled or interpreted `emulate_rounds`, and its `Crowd`."""
+def _make_crowds(server, loss, mechanisms):
+    """Compiled or interpreted `emulate_rounds`, and its `Crowd` for each mechanism."""
     protocol, geometry = server.protocol, server.protocol.geometry
-    run, parts = emulate_rounds, (geometry, loss, protocol.mechanism)
-    twins = loss.twin(), protocol.mechanism.twin()
-    if server.engine.name == "compiled" and None not in twins:
-        run, parts = _compiled_emulate_rounds, (server.engine.geometry, *twins)
-    return run, Crowd(
-        *parts,
+    run, twins = emulate_rounds, [mechanism.twin() for mechanism in mechanisms]
+    if server.engine.name == "compiled" and None not in (loss.twin(), *twins):
+        run, geometry, loss, mechanisms = (
+            _compiled_emulate_rounds,
+            server.engine.geometry,
+            loss.twin(),
+            twins,
+        )
+    rest = (
         protocol.working_region,
         protocol.schedule,
         server.scratch,
-        participant_scratch(geometry),
-        np.empty((2 * protocol.pairs_per_round, *geometry.shape)),
+        participant_scratch(protocol.geometry),
+        np.empty((2 * protocol.pairs_per_round, *protocol.geometry.shape)),
     )
+    return run, [Crowd(geometry, loss, mechanism, *rest) for mechanism in mechanisms]

@@ -17,13 +17,17 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
-from geomstats_ldp.emulation import BLOCK, DataReader
+from geomstats_ldp.data_reader import DataReader
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
 from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
 from geomstats_ldp.score_regression import with_messages, without_messages
+
+#: Rows that a thread answers at a time. With half as many, threads wait for the interpreter; with
+#: four times as many, the messages of a block leave the cache before they are added up.
+BLOCK = 2**15
 
 
 class Asked(NamedTuple):
@@ -189,7 +193,7 @@ class _RoundRun(DataReader):
                 groups, seed = self._groups_of(len(part)), seed_sequence(streams[0])
                 asked = nothing, points, places.copy()
                 waiting.append(pool.submit(self._answer_block, *asked, part, groups, seed))
-                places += np.bincount(groups, minlength=len(places))
+                places += _sizes(groups, len(part), len(places))
                 left = left and left - len(part)
             elif not waiting:
                 break
@@ -198,9 +202,9 @@ class _RoundRun(DataReader):
         work.close_if_full()
 
     def _groups_of(self, n_rows):
-        """Numbers of the groups of the next rows."""
+        """Numbers of the groups of the next rows, None where there is one."""
         if self._groups is None:
-            return np.zeros(n_rows, dtype=np.int64)
+            return None
         start, self._n_taken = self._n_taken, self._n_taken + n_rows
         return self._groups[start : self._n_taken]
 
@@ -212,14 +216,17 @@ class _RoundRun(DataReader):
         messages = np.empty((len(rows), self.geometry.dim))
         indices, streams = np.empty(len(rows), dtype=np.int64), make_streams(seed)
         by_group = points.reshape(len(places), -1, *points.shape[1:])
-        size = by_group.shape[1]
-        for group in np.unique(groups):
-            members, place = groups == group, int(places[group])
+        cycle = np.arange(by_group.shape[1])
+        for group, n_members in enumerate(_sizes(groups, len(rows), len(places))):
+            # A slice takes no copies.
+            members = slice(None) if groups is None else np.flatnonzero(groups == group)
+            place = int(places[group])
             parts = twin or self.geometry, self._loss, self._randomisers[group]
-            variates = self._mechanisms[group].draw(int(members.sum()), streams)
+            variates = self._mechanisms[group].draw(n_members, streams)
             asked = Asked(*parts, by_group[group], place)
             messages[members] = self._messages(asked, rows[members], variates)
-            indices[members] = group * size + (place + np.arange(len(variates))) % size
+            turns = np.tile(np.roll(cycle, -place), 1 + n_members // len(cycle))
+            indices[members] = group * len(cycle) + turns[:n_members]
         answers = np.full(len(rows), nothing.n_opened - 1), indices, messages
         return with_messages(nothing, *answers), answers, clipping
 
@@ -235,6 +242,11 @@ class _RoundRun(DataReader):
         self._work.add_sums(sums, *answers)
         self.clipping = self.clipping.plus(clipping)
         bar.update(len(answers[0]))
+
+
+def _sizes(groups, n_rows, n_groups):
+    """Number of rows in each group."""
+    return np.array([n_rows]) if groups is None else np.bincount(groups, minlength=n_groups)
 
 
 class _Rows:

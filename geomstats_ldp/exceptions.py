@@ -124,7 +124,7 @@ class WeakPrivacyWarning(LDPWarning):
 
 
 class SeedWarning(LDPWarning):
-    """The client is seeded: all its copies draw the same noise, which protects nobody."""
+    """Noise of the same seed is drawn twice: by copies of a client, or for groups to compare."""
 
 
 def warn(text: str, category: type[LDPWarning] = LDPWarning) -> None:

@@ -101,6 +101,19 @@ def check_non_negative(name: str, value: Any) -> float:
     return check_real(name, value, "non-negative and finite", lambda number: 0 <= number < math.inf)
 
 
+def check_bool(name: str, value: Any) -> bool:
+    """Return a bool of Python or numpy as one of Python, or raise ArgumentTypeError.
+
+    Parameters
+    ----------
+    name : str
+    value : bool
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(f"{name} must be True or False; got {reprlib.repr(value)}")
+    return bool(value)
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> Any:
     """Return one of a few names, or raise ProtocolError.
 

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ def is_for_types_only(node):
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
+@cache
 def imports_of(name):
     """Modules of the package that a module imports, anywhere in its text, functions included.
 
@@ -76,7 +78,14 @@ def under(*packages):
     )
 
 
-SEES_DATA = ("losses", "participant", "emulation", "emulation_in_rounds", "estimators")
+SEES_DATA = (
+    "losses",
+    "participant",
+    "data_reader",
+    "emulation",
+    "emulation_in_rounds",
+    "estimators",
+)
 
 
 @pytest.mark.parametrize("module", under("server", "protocol", "inference", "score_regression"))

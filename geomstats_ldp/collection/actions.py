@@ -50,7 +50,8 @@ def new(arguments):
             raise CollectionError("the database holds a collection already; name another")
         key = store.add_study(connection, protocol, description, opened)
     write_text(path, text)
-    print(protocol.mechanism)
+    for name, mechanism in protocol.mechanisms.items():
+        print(mechanism if name is None else f"{name}: {mechanism}")
     print(f"rounds       {protocol.rounds.sizes or protocol.rounds.n_rounds}")
     print(f"protocol     {path}")
     print(f"fingerprint  {protocol.fingerprint}")
@@ -124,6 +125,9 @@ def _status_lines(ledger):
         mark = "*" if number == server.round else " "
         counts = f"{dealt.get(number, 0):8d}{sum(answers[number : number + 1]):11d}"
         yield f"{number + 1:4d}{mark}{planned:>11}{counts}"
+    if server.protocol.groups is not None:
+        for name, count in zip(server.protocol.mechanisms, server.answers_by_group()):
+            yield f"group {name}: {count} answers"
     try:
         result = study.summarise(ledger.study.description, server)
         yield f"estimate {np.round(result['estimate'], 4).tolist()}"
@@ -180,11 +184,13 @@ def answer(arguments):
             "token and fingerprint must be given, by the invitation link or by --token and "
             "--fingerprint"
         )
+    group = arguments.group or link.get("group")
     name = hashlib.sha256(token.encode()).hexdigest()[:24]
     service = url._replace(path="", query="", fragment="").geturl()
     with Client(service, token, arguments.patience) as client:
         datum = read_datum(arguments.datum)
-        is_new = answer_once(client, fingerprint, datum, arguments.keep / f"report-{name}.json")
+        path = arguments.keep / f"report-{name}.json"
+        is_new = answer_once(client, fingerprint, datum, path, group=group)
     print("your answer is stored" if is_new else "your answer from before is stored")
 
 

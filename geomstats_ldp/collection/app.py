@@ -79,7 +79,8 @@ class App:
         """A question for a token."""
         token = self._token(request)
         await read_body(request)
-        return text_response(await self._write(self.service.question_job(token)))
+        job = self.service.question_job(token, request.query_params.get("group"))
+        return text_response(await self._write(job))
 
     async def report(self, request):
         """A report; the same one again is answered in the same way."""

@@ -58,9 +58,10 @@ class Client:
         """The protocol, which must have this fingerprint."""
         return Protocol.from_json(self._send("GET", "/v1/protocol"), fingerprint)
 
-    def question(self):
-        """The `Query` of the token."""
-        text = self._send("POST", "/v1/questions", headers=self._token)
+    def question(self, group=None):
+        """The `Query` of the token, to the group that its owner has chosen if there are some."""
+        params = None if group is None else {"group": group}
+        text = self._send("POST", "/v1/questions", headers=self._token, params=params)
         record = parse_json(text, 2 * SHORT_TEXT)
         if not isinstance(record, dict) or "query" not in record:
             raise CollectionError("the service must answer with a query; it does not")

@@ -25,6 +25,9 @@ def add_command(commands):
     answer.add_argument("--token", help="of the invitation, unless the link holds it")
     answer.add_argument("--fingerprint", help="of the published protocol, likewise")
     answer.add_argument(
+        "--group", help="that you choose, where people may choose between several epsilons"
+    )
+    answer.add_argument(
         "--datum", type=Path, required=True, help="CSV file of one line, or of a matrix"
     )
     answer.add_argument(

@@ -36,21 +36,31 @@ class Dealer:
     def __init__(self, engine, ledger, clock):
         self._engine, self._ledger, self._clock = engine, ledger, clock
         self._lock = threading.Lock()
-        self._round, self._hand, self._pause = None, [], (0.0, 0.0)
+        self._round, self._hands, self._pause = None, {}, (0.0, 0.0)
         self._rng = np.random.default_rng()
 
-    def deal(self):
-        """Round and direction of a question, or None if none is to be dealt now."""
+    def deal(self, asked):
+        """Round and direction of a question, or None if none is to be dealt now.
+
+        Parameters
+        ----------
+        asked : range
+            Directions of the group that is asked.
+        """
         with self._lock:
             server = self._ledger.server
             if server.is_complete:
                 return None
             if self._round != server.round:
-                self._round, self._hand, self._pause = server.round, [], (0.0, 0.0)
+                self._round, self._hands, self._pause = server.round, {}, (0.0, 0.0)
             # A clock that is set back must not make the pause longer.
-            if not self._hand and not self._pause[0] <= self._clock() < self._pause[1]:
+            if not self._hands.get(asked) and not self._is_pausing():
                 self._refill(server)
-            return (self._round, self._hand.pop()) if self._hand else None
+            hand = self._hands.get(asked)
+            return (self._round, hand.pop()) if hand else None
+
+    def _is_pausing(self):
+        return self._pause[0] <= self._clock() < self._pause[1]
 
     def _refill(self, server):
         started = self._clock()
@@ -59,9 +69,13 @@ class Dealer:
         rounds = server.protocol.rounds
         size = None if rounds.sizes is None else rounds.sizes[self._round]
         left = _OPEN_END * server.n_directions if size is None else size - int(counts.sum())
-        # Half of what is left, so that workers that count at the same time do not overshoot.
-        share = min(-(-max(left, 0) // 2), _HAND)
-        self._hand = fewest_first(counts, share, self._rng)
+        # Half of what is left, so that workers that count at the same time do not overshoot, and
+        # nobody knows of which group the next person is.
+        groups = list(server.protocol.mechanisms)
+        share = min(-(-max(left, 0) // (2 * len(groups))), _HAND)
+        for asked in map(server.protocol.queries_of, groups):
+            hand = fewest_first(counts[asked.start : asked.stop], share, self._rng)
+            self._hands[asked] = [asked.start + direction for direction in hand]
         self._pause = started, started + (self._clock() - started) / _SHARE
 
 

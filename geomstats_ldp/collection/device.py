@@ -16,7 +16,7 @@ from geomstats_ldp.participant import Participant
 from geomstats_ldp.serialization import BAD_CONTENT, LONG_TEXT, parse_json
 
 
-def answer(client, fingerprint, datum, path, check=True):
+def answer(client, fingerprint, datum, path, check=True, group=None):
     """Answer the question of a token, or send again what was drawn for it before.
 
     Parameters
@@ -31,6 +31,9 @@ def answer(client, fingerprint, datum, path, check=True):
     check : bool
         Refuse a datum that cannot be used as it is, before anything is asked. A device that is
         past this point answers in any case.
+    group : str, optional
+        Name of the group that the owner has chosen, where the protocol has groups with an epsilon
+        of their own. The device answers no question of another.
 
     Returns
     -------
@@ -44,16 +47,16 @@ def answer(client, fingerprint, datum, path, check=True):
     DatumError
         Naming what is wrong, without the datum; nothing has been sent.
     ProtocolError
-        If the service has another protocol.
+        If the service has another protocol, or that has no such group.
     """
     path = Path(path)
     is_new = not path.exists()
     if is_new:
         protocol = client.protocol(fingerprint)
-        participant = Participant(protocol, fingerprint=fingerprint)
+        participant = Participant(protocol, fingerprint=fingerprint, group=group)
         if check:
             participant.check(datum)
-        _keep(path, _report(participant.respond(client.question(), datum)))
+        _keep(path, _report(participant.respond(client.question(group), datum)))
     client.report(_read(path))
     return is_new
 
@@ -71,7 +74,9 @@ def draw_report(protocol, query, datum):
     -------
     text : str
     """
-    return _report(Participant(protocol, fingerprint=protocol.fingerprint).respond(query, datum))
+    group = protocol.group_of(query.index)
+    participant = Participant(protocol, fingerprint=protocol.fingerprint, group=group)
+    return _report(participant.respond(query, datum))
 
 
 def _report(message):

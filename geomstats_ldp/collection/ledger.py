@@ -122,10 +122,11 @@ class Ledger:
 
     def _walk(self, last, connect):
         """Take reports up to number `last`, on the connections that `connect` makes."""
-        mechanism = self.study.protocol.mechanism
         while True:
             with connect() as connection:
-                reports = store.read_reports(connection, mechanism, self._last, last, _CHUNK)
+                reports = store.read_reports(
+                    connection, self.study.protocol, self._last, last, _CHUNK
+                )
             self._take(reports, connect)
             if len(reports.ids) < _CHUNK:
                 return
@@ -200,9 +201,7 @@ class Ledger:
         parts, after = [], 0
         with tables.reading(self.engine) as connection:
             while not parts or len(parts[-1].ids) == _CHUNK:
-                parts.append(
-                    store.read_reports(connection, protocol.mechanism, after, last, _CHUNK)
-                )
+                parts.append(store.read_reports(connection, protocol, after, last, _CHUNK))
                 after = int(parts[-1].ids[-1]) if len(parts[-1].ids) else last
             closings = [store.closing(connection, n) for n in range(self.server.n_closed)]
         ids, rounds, directions, coords = map(np.concatenate, zip(*parts))

@@ -20,6 +20,9 @@ _TEXT = {"type": "string"}
 _REPORT_ID = {"type": "string", "pattern": "^[A-Za-z0-9_-]{16,64}$"}
 _ADDRESS = {"fingerprint": _TEXT, "round": _INTEGER, "index": _INTEGER}
 
+#: Of a question; needed where the protocol has groups.
+_GROUP = {"name": "group", "in": "query", "required": False, "schema": _TEXT}
+
 _SCHEMAS = {
     "Error": _object(error=_object(code=_TEXT, message=_TEXT)),
     "Query": _object(**_ADDRESS, side={"const": "round"}, point={"type": "array"}),
@@ -66,6 +69,12 @@ _SCHEMAS = {
     "Tokens": _object(tokens={"type": "array", "items": _TEXT}, fingerprint=_TEXT),
 }
 
+_SCHEMAS["Status"]["properties"]["groups"] = {
+    "description": "Answers by group, of a collection that has groups",
+    "type": "object",
+    "additionalProperties": _INTEGER,
+}
+
 
 def _json(name):
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
@@ -108,9 +117,10 @@ def describe():
             "post": _operation(
                 "The question of an invitation, the same one until its lease ends",
                 {200: "Question"},
-                (401, 408, 409, 410, 413),
+                (401, 408, 409, 410, 413, 422),
                 is_secret=True,
             )
+            | {"parameters": [_GROUP]}
         },
         "/v1/reports": {
             "post": _operation(

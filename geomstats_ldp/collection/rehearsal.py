@@ -66,8 +66,9 @@ class Outcome:
 
 
 class _Person:
-    def __init__(self, token, datum, habits, rng):
+    def __init__(self, token, datum, group, habits, rng):
         self.token, self.datum, self.report, self.wake = token, datum, None, 0.0
+        self.params = None if group is None else {"group": group}
         draws = rng.random(4)
         self.is_dropout, self.is_late = draws[0] < habits.dropout, draws[1] < habits.late
         self.is_double, self.is_noisy = draws[2] < habits.duplicate, draws[3] < habits.garbage
@@ -86,12 +87,15 @@ class Rehearsal:
     habits : Habits
     seed : int
         For habits alone.
+    groups : sequence of str, optional
+        Names of the groups that the people choose.
     """
 
-    def __init__(self, url, tokens, data, habits=None, seed=0):
+    def __init__(self, url, tokens, data, habits=None, seed=0, groups=None):
         habits, rng = Habits() if habits is None else habits, np.random.default_rng(seed)
         self._url, self._lock, self._outcome = url, threading.Lock(), Outcome()
-        people = [_Person(token, datum, habits, rng) for token, datum in zip(tokens, data)]
+        rows = zip(tokens, data, [None] * len(tokens) if groups is None else groups)
+        people = [_Person(*row, habits, rng) for row in rows]
         self._new, self._later = deque(people), []
         self._protocol, self._failure = None, None
 
@@ -163,9 +167,9 @@ class Rehearsal:
         return response
 
     def _ask(self, http, person):
-        response = self._post(http, "/v1/questions", person.token)
+        response = self._post(http, "/v1/questions", person.token, params=person.params)
         if person.is_double:
-            again = self._post(http, "/v1/questions", person.token)
+            again = self._post(http, "/v1/questions", person.token, params=person.params)
             is_other = again is not None and response is not None and again.text != response.text
             if is_other and again.status_code == response.status_code == 200:
                 raise AssertionError("the same invitation was asked two questions")

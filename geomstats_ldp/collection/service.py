@@ -15,7 +15,7 @@ from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.times import cut_up
 from geomstats_ldp.collection.web import Refusal
 from geomstats_ldp.collection.writer import BusyError, Writer
-from geomstats_ldp.exceptions import MessageError
+from geomstats_ldp.exceptions import MessageError, ProtocolError
 from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.serialization import BAD_CONTENT
 
@@ -67,13 +67,31 @@ class Service:
 
     # ---------------------------------------------------------------- questions
 
-    def question_job(self, token):
-        """Job that deals a question to a token, and returns its JSON text or a Refusal."""
+    def question_job(self, token, group=None):
+        """Job that deals a question to a token, and returns its JSON text or a Refusal.
+
+        Parameters
+        ----------
+        token : str
+        group : str, optional
+            Name of the group that the person has chosen, where the protocol has groups.
+
+        Raises
+        ------
+        Refusal
+            If there is no such group.
+        """
         token_hash = store.digest(token)
+        try:
+            asked = self.protocol.queries_of(group)
+        except ProtocolError as error:
+            text = "group must be one of the protocol, and left out where it has none"
+            raise Refusal(422, "bad_group", text) from error
 
         def job(connection):
             try:
-                number, direction, lease_until = self._question(connection, token_hash)
+                number, direction, lease_until = self._question(connection, token_hash, asked)
+                _check_group(direction, asked)
                 query = self._query_text(number, direction)
             except Refusal as refusal:
                 return refusal
@@ -81,7 +99,7 @@ class Service:
 
         return job
 
-    def _question(self, connection, token_hash):
+    def _question(self, connection, token_hash, asked):
         known = store.standing(connection, token_hash)
         if known is None:
             raise Refusal(401, "unknown_token", "this invitation is not known here")
@@ -99,7 +117,8 @@ class Service:
         if known.round == server.round:
             store.renew(connection, token_hash, known.round, lease_until)
             return known.round, known.direction, lease_until
-        dealt = self.dealer.deal()
+        _check_group(known.direction, asked)
+        dealt = self.dealer.deal(asked)
         if dealt is None:
             wait = min(_LONGEST_WAIT, service["lease_seconds"] / 20)
             raise Refusal(503, "no_question", "there is no question now; ask again later", wait)
@@ -150,11 +169,12 @@ class Service:
             raise Refusal(422, "bad_message", "message must be a Message") from error
         if message.fingerprint != self.protocol.fingerprint:
             raise Refusal(422, "foreign_message", "message must answer the protocol of this study")
-        largest = self.protocol.rounds.n_rounds, len(self.protocol.directions)
+        largest = self.protocol.rounds.n_rounds, self.protocol.n_query_points
         if message.round >= largest[0] or message.index >= largest[1]:
             raise Refusal(422, "bad_message", "message must answer a question of this study")
         try:
-            check_candidate_of(self.protocol.mechanism, message.candidate)
+            mechanism = self.protocol.mechanisms[self.protocol.group_of(message.index)]
+            check_candidate_of(mechanism, message.candidate)
         except BAD_CONTENT as error:
             raise Refusal(422, "bad_message", "message must hold a candidate") from error
         return message
@@ -166,7 +186,11 @@ class Service:
         server = self.ledger.server
         n_rounds, sizes = self.protocol.rounds.n_rounds, self.protocol.rounds.sizes
         answers = server.state.counts.sum(axis=1).tolist()
-        return {
+        groups = {}
+        if self.protocol.groups is not None:
+            counts = server.answers_by_group()
+            groups = {"groups": dict(zip(self.protocol.mechanisms, counts))}
+        return groups | {
             "n_rounds": n_rounds,
             "sizes": None if sizes is None else list(sizes),
             "answers": answers + [0] * (n_rounds - len(answers)),
@@ -187,6 +211,12 @@ class Service:
         if type(count) is not int or not 1 <= count <= _MOST_TOKENS:
             raise Refusal(422, "bad_count", f"count must be an integer from 1 to {_MOST_TOKENS}")
         return lambda connection: store.add_invitations(connection, count)
+
+
+def _check_group(direction, asked):
+    """Refuse another group than that of the question that an invitation has had, if any."""
+    if direction is not None and direction not in asked:
+        raise Refusal(409, "other_group", "this invitation has been asked for another group")
 
 
 #: What is said about a report that was not stored now; nothing for one that was stored before.

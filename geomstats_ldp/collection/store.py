@@ -245,16 +245,20 @@ def last_report(connection):
     return connection.execute(text("SELECT max(id) FROM reports")).scalar() or 0
 
 
-def read_reports(connection, mechanism, after, last, limit):
+def read_reports(connection, protocol, after, last, limit):
     """`Reports` numbered from after `after` to `last`, the first `limit` of them."""
     span = {"after": after, "last": last, "limit": limit}
-    if mechanism.candidate_width is None:
-        rows = connection.execute(_READ_GRIDS, span).all()
-        messages = grid_coords(mechanism, [row.grid for row in rows])
-        table = _table([row[:3] for row in rows], 3)
-    else:
-        table = _table(connection.execute(_READ_CANDIDATES, span).all(), 4)
-        messages = candidate_coords(mechanism, table[:, 3])
+    is_grid = protocol.mechanism.candidate_width is None  # that of all groups is of one kind
+    rows = connection.execute(_READ_GRIDS if is_grid else _READ_CANDIDATES, span).all()
+    table = _table([row[:3] for row in rows], 3) if is_grid else _table(rows, 4)
+    messages = np.empty((len(rows), protocol.dim))
+    for group, mechanism in protocol.mechanisms.items():
+        asked = protocol.queries_of(group)
+        part = np.flatnonzero((table[:, 2] >= asked.start) & (table[:, 2] < asked.stop))
+        if is_grid:
+            messages[part] = grid_coords(mechanism, [rows[place].grid for place in part])
+        else:
+            messages[part] = candidate_coords(mechanism, table[part, 3])
     return Reports(*np.ascontiguousarray(table[:, :3].T), messages)
 
 

@@ -6,10 +6,9 @@ This is the analyst's side: it knows estimators, which the service itself does n
 from __future__ import annotations
 
 import sys
-import tempfile
 import warnings
+from copy import copy
 from dataclasses import replace
-from pathlib import Path
 
 from geomstats_ldp import estimators
 from geomstats_ldp.estimators.record import answer_record, texts_of
@@ -167,11 +166,8 @@ def make_study_protocol(description):
     protocol = make_estimator(description).start(description["n_features"]).protocol_
     if protocol.rounds is None:
         raise ProtocolError("n_rounds must be among the [parameters]: a service asks in rounds")
-    if protocol.groups is not None:
-        raise ProtocolError(
-            "epsilon must be one number for a service; groups can be asked by a RoundServer"
-        )
-    protocol.mechanism.check_releasable()
+    for mechanism in protocol.mechanisms.values():
+        mechanism.check_releasable()
     protocol = Protocol.from_json(_with_plan(protocol, **description["rounds"]).to_json())
     if protocol.rounds.sizes is None and description["service"]["deadline_seconds"] is None:
         raise ProtocolError(
@@ -203,10 +199,7 @@ def fitted_estimator(description, server):
     -------
     estimator : object
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "state.npz"
-        server.save(path)
-        return make_estimator(description).load_state(path)
+    return make_estimator(description)._continue(copy(server))
 
 
 def summarise(description, server, level=0.95):

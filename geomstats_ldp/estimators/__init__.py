@@ -1,5 +1,6 @@
 """Scikit-learn faces of the private estimators."""
 
+from geomstats_ldp.estimators.combining import combine
 from geomstats_ldp.estimators.comparing import compare
 from geomstats_ldp.estimators.frechet import PrivateFrechetMean
 from geomstats_ldp.estimators.location import PrivateMEstimator
@@ -20,5 +21,6 @@ __all__ = [
     "PrivateSPDCovariance",
     "PrivateVMFLocation",
     "Tuning",
+    "combine",
     "compare",
 ]

@@ -23,6 +23,7 @@ from geomstats_ldp.defaults import (
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.emulating import Emulating
 from geomstats_ldp.estimators.inferring import Inferring
+from geomstats_ldp.estimators.receiving import Receiving
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
@@ -34,6 +35,7 @@ from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
 from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
+from geomstats_ldp.schedules import check_direction_cycle
 from geomstats_ldp.score_regression.shrinkage import steady_guard_strength
 from geomstats_ldp.validation import check_integer, check_scale
 
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BasePrivateEstimator(Emulating, Inferring, BaseEstimator):
+class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
     """Base of the estimators; subclasses name the space, its centre and the loss.
 
     Attributes
@@ -173,6 +175,7 @@ class BasePrivateEstimator(Emulating, Inferring, BaseEstimator):
             retraction=geometry.retraction,
             reference=geometry.reference,
             initial_point=geometry.reference,
+            directions=tuning.directions,
             preconditioner=preconditioner,
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
@@ -194,7 +197,11 @@ class BasePrivateEstimator(Emulating, Inferring, BaseEstimator):
         if n_rounds is None:
             return None
         n_rounds, sizes = check_n_rounds(n_rounds), None
-        n_points = 2 * geometry.dim if query is None else 1
+        n_points = 1
+        if query is None:
+            n_points = 2 * geometry.dim
+            if tuning.directions is not None:
+                n_points = len(check_direction_cycle(tuning.directions, geometry.dim))
         if n_participants is not None:
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
@@ -265,7 +272,7 @@ class BasePrivateEstimator(Emulating, Inferring, BaseEstimator):
 
 def _leaves_queries_open(tuning):
     """Whether nothing in a `Tuning` is about queries around estimates or their regression."""
-    fields = (tuning.radius, tuning.gain, tuning.preconditioner)
+    fields = (tuning.radius, tuning.gain, tuning.preconditioner, tuning.directions)
     rule = tuning.inference or InferenceRule()
     fields += (rule.hessian, rule.hessian_range, rule.prior_hessian)
     return all(field is None for field in fields) and tuning.pairs_per_round == 1

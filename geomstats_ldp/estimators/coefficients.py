@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, va
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.inference import CoefficientTable, SmoothFunctional
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import Message, Transcript
-from geomstats_ldp.validation import check_scale, finite_array
+from geomstats_ldp.validation import check_bool, check_scale, finite_array
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -117,12 +118,33 @@ class PrivateRegression(BasePrivateEstimator):
 
     @property
     def _n_constants(self):
-        return int(bool(self.fit_intercept))
+        return int(check_bool("fit_intercept", self.fit_intercept))
 
     def _known_shape(self):
         """Features and the target."""
         point = self._shape_of_initial_point(("n",))
-        return None if point is None else (point[0] - self._n_constants + 1,)
+        if point is None:
+            return None
+        n_features = point[0] - self._n_constants
+        if n_features < 1:
+            raise ProtocolError(
+                f"initial_point must have shape (n,) and hold {self._entries}; got {point}"
+            )
+        return (n_features + 1,)
+
+    @property
+    def _entries(self):
+        """What the entries of `initial_point` are, for errors."""
+        each = "a coefficient for each feature"
+        return f"the intercept and {each}" if self._n_constants else each
+
+    def _check_known_shape(self, name, rows):
+        known = self._known_shape()
+        if known is not None and rows.shape[1:] != known:
+            raise ProtocolError(
+                f"X must have {known[0] - 1} features to fit initial_point, which holds "
+                f"{self._entries}; got {rows.shape[1] - 1}"
+            )
 
     def _known_width(self):
         shape = self._known_shape()
@@ -149,7 +171,7 @@ class PrivateRegression(BasePrivateEstimator):
     def _scale_of(self, dim):
         """Constant s of the intercept: the size of one feature of a row at the bound."""
         bound = check_scale("feature_bound", self.feature_bound)
-        return bound / math.sqrt(max(dim - 1, 1)) if self.fit_intercept else 0.0
+        return bound / math.sqrt(max(dim - 1, 1)) if self._n_constants else 0.0
 
     def _loss_arguments(self, space):
         return {"feature_bound": self.feature_bound, "intercept": self._scale_of(space.dim)}
@@ -170,6 +192,34 @@ class PrivateRegression(BasePrivateEstimator):
 
     def _from_internal(self, points):
         return self._coordinates().from_internal(points)
+
+    def _units(self):
+        """Derivative of the coefficients along the frame, shape [dim, dim]."""
+        return self._from_internal(self.protocol_.geometry.basis).T
+
+    @property
+    def covariance_(self) -> np.ndarray:
+        """Covariance of `estimate_`, the intercept first, shape [n_coefficients, n_coefficients].
+
+        In the units of the coefficients, as of statistics packages; divided by n.
+        """
+        units = self._units()
+        return units @ super().covariance_ @ units.T
+
+    @property
+    def hessian_(self) -> np.ndarray:
+        """Estimated Hessian of the population loss in the coefficients, the intercept first."""
+        return self._by_coefficients(super().hessian_)
+
+    @property
+    def score_covariance_(self) -> np.ndarray:
+        """Estimated covariance of one released score, the gradient in the coefficients."""
+        return self._by_coefficients(super().score_covariance_)
+
+    def _by_coefficients(self, form):
+        """A bilinear form of derivatives along the frame, for derivatives in the coefficients."""
+        inverse = np.linalg.inv(self._units())
+        return inverse.T @ form @ inverse
 
     # ---------------------------------------------------------------- data
 
@@ -196,7 +246,7 @@ class PrivateRegression(BasePrivateEstimator):
         self : object
         """
         rows = self._rows(X, y)
-        self._check_known_shape("X with y", rows)
+        self._check_known_shape("X", rows)
         server = self._new_server(self._make_protocol(rows.shape[1] - 1, len(rows)))
         clipping = self._emulate(server, rows, groups)
         validate_data(self, X, reset=True, skip_check_array=True)

@@ -1,31 +1,23 @@
-"""The collecting half of an estimator: ask questions, and consume private messages."""
+"""The collecting half of an estimator: open a collection, ask, and keep its state."""
 
 from __future__ import annotations
 
 import os
 import threading
-import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
-from geomstats_ldp.exceptions import (
-    InvalidMessageError,
-    NotReadyError,
-    ProtocolError,
-)
+from geomstats_ldp.exceptions import NotReadyError, ProtocolError
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import (
     AmplifiedGuarantee,
-    Message,
     Protocol,
     Query,
     Transcript,
@@ -42,7 +34,7 @@ _STARTING = threading.RLock()
 
 
 class Collecting:
-    """Mixin that holds a `Server` and feeds it; subclasses say what the protocol is."""
+    """Mixin that holds a `Server` and asks; subclasses say what the protocol is."""
 
     tuning: Tuning | None
     random_state: Seed
@@ -92,88 +84,6 @@ class Collecting:
     def _to_internal(self, X):
         """Data in the coordinates that the protocol computes in."""
         return X
-
-    # ---------------------------------------------------------------- messages
-
-    def partial_fit(
-        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
-    ) -> Self:
-        """Consume private messages.
-
-        Parameters
-        ----------
-        messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
-            Message objects answer the open `queries` and are checked strictly; none at all, of a
-            round in which everybody drops out, change nothing. A transcript must
-            be of this very protocol. Row i of a plain array is taken for the message that answers
-            the i-th query from here on, projected to the tangent space there. Data go into `fit`,
-            which randomises them: here nothing protects them, and a warning is all there is.
-            After `fit` an array continues past the rows `fit` planned for; a plan that was made
-            beforehand, with `n_participants`, is kept.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        MessageError
-            If a message is refused. The state is what it was before the call.
-
-        Warns
-        -----
-        RawDataWarning
-            If the rows of an array cannot be messages.
-        """
-        if isinstance(messages, (list, tuple, np.ndarray)) and np.shape(messages)[:1] == (0,):
-            return self
-        if isinstance(messages, Message) or _is_message_list(messages):
-            self._require_started()
-            self.server_.receive(messages)
-        elif isinstance(messages, Transcript):
-            self._replay_transcript(messages)
-        elif isinstance(messages, (str, bytes, dict, Query)):
-            raise InvalidMessageError(
-                "messages must be a Message, a list of them, a Transcript or an array; got "
-                f"{type(messages).__name__}. Message.from_json reads a text"
-            )
-        else:
-            self._replay_rows(messages)
-        self._refresh()
-        return self
-
-    def _replay_rows(self, messages):
-        if not hasattr(self, "server_"):
-            rows = self._check_rows(messages)
-            server = self._new_server(self._make_protocol(rows.shape[1], self.n_participants))
-            server.replay(rows)
-            validate_data(self, messages, reset=True, skip_check_array=True)
-            self._adopt(server)
-            return
-        with warnings.catch_warnings():
-            # Messages are no features, so names they lack are not missing.
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            # In Poincaré coordinates a message has one entry more than a point has features.
-            as_features = self.n_features_in_ == self.protocol_.geometry.shape[0]
-            rows = self._check_rows(messages, reset=not as_features)
-        check_shape("messages", rows, ("n", *self.protocol_.geometry.shape), InvalidMessageError)
-        self.server_.replay(rows, extend=self._planned_by_fit)
-        self.protocol_ = self.server_.protocol
-
-    def _replay_transcript(self, transcript):
-        started = hasattr(self, "server_")
-        self._check_model(transcript.protocol)
-        server = self.server_ if started else self._new_server(transcript.protocol)
-        if server.protocol != transcript.protocol:
-            raise ProtocolError(
-                f"transcript is of protocol {transcript.protocol.fingerprint[:12]}, this "
-                f"estimator of {server.protocol.fingerprint[:12]}"
-            )
-        server.replay_transcript(transcript)
-        if not started:
-            self._adopt(server)
 
     # ---------------------------------------------------------------- interactive
 
@@ -225,7 +135,8 @@ class Collecting:
         Returns
         -------
         queries : list of Query
-            Empty when all planned participants have answered, or all rounds are closed.
+            Empty when all planned participants have answered, or all rounds are closed, or while a
+            pair of another group waits for its second answer.
 
         Raises
         ------
@@ -233,16 +144,16 @@ class Collecting:
             If there is no such group, or `n` is given in a collection in pairs.
         """
         self._require_started()
-        if n is None and group is None and self.protocol_.rounds is None:
-            return self.server_.queries()
-        self._require_rounds("queries(n)" if group is None else "queries(group=...)")
+        if n is None and self.protocol_.rounds is None:
+            return self.server_.queries(group)
+        self._require_rounds("queries(n)")
         return self.server_.queries(n, group)
 
     def close_round(self) -> Self:
         """Close the open round of a collection in rounds, on a deadline for instance.
 
-        The next round asks around the estimate of this moment. Answers that come later are taken
-        all the same.
+        The next round asks around the estimate of this moment. Answers that come later still
+        count.
 
         Returns
         -------
@@ -356,7 +267,10 @@ class Collecting:
         ProtocolError
             If the file holds a collection for another loss.
         """
-        server = load_server(path)
+        return self._continue(load_server(path))
+
+    def _continue(self, server):
+        """Go on with a server, in place of any state of this estimator."""
         self._check_model(server.protocol)
         self._adopt(server)
         self._forget_names()
@@ -442,9 +356,3 @@ def _engine_for(engine, protocol):
             "use engine='auto'"
         )
     return "geomstats" if engine == "auto" else engine
-
-
-def _is_message_list(messages):
-    return isinstance(messages, (list, tuple)) and any(
-        isinstance(message, Message) for message in messages
-    )

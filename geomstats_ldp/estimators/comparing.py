@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
-from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
+from geomstats_ldp.exceptions import (
+    ArgumentTypeError,
+    NotReadyError,
+    ProtocolError,
+    SeedWarning,
+    warn,
+)
 from geomstats_ldp.inference import Comparison, Group
 from geomstats_ldp.losses import PCALoss
 
@@ -44,12 +50,15 @@ def compare(
         If two groups do not estimate the same parameter, or axes are so far apart or so uncertain
         that their signs cannot be told.
     NotReadyError
-        If too few participants of a group have answered.
+        If a group is not fitted, or too few of its participants have answered.
 
     Warns
     -----
     HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         As for the regions of the groups.
+    SeedWarning
+        If two groups were fitted with the same integer as `random_state`, so that they share
+        their noise.
 
     Examples
     --------
@@ -64,26 +73,53 @@ def compare(
     >>> comparison.pvalue < 0.01, comparison.difference().contains([0.2, 0.0])
     (True, np.True_)
     """
-    estimators = (first, second, *more)
+    return compare_regions((first, second, *more))[0]
+
+
+def compare_regions(estimators, free=(), moment_bound=None):
+    """Comparison of estimators, and the region of each.
+
+    Parameters
+    ----------
+    estimators : sequence of estimator
+    free : sequence of str
+        Names of bounds of the loss that may differ.
+    moment_bound : pair of float, optional
+        For the regions; see `confidence_region`.
+
+    Returns
+    -------
+    comparison : Comparison
+    regions : list of WaldRegion
+
+    Raises
+    ------
+    ArgumentTypeError, ProtocolError, NotReadyError
+        As `compare`.
+    """
     for place, estimator in enumerate(estimators):
         if not isinstance(estimator, BasePrivateEstimator):
             raise ArgumentTypeError(
                 f"argument {place} must be an estimator of this package; got "
                 f"{type(estimator).__name__}"
             )
-        check_is_fitted(estimator, "server_")
-        _check_same(first, estimator, place)
-    groups = [_group_of(estimator) for estimator in estimators]
-    if first.protocol_.loss_spec["name"] == PCALoss.name:
+        if not hasattr(estimator, "server_"):
+            raise NotReadyError(f"argument {place} must be fitted, or have messages; it is new")
+        _check_same(estimators[0], estimator, place, free)
+    _warn_of_equal_seeds(estimators)
+    regions = [_region_of(one, place, moment_bound) for place, one in enumerate(estimators)]
+    groups = [_group_of(*both) for both in zip(estimators, regions)]
+    if estimators[0].protocol_.loss_spec["name"] == PCALoss.name:
         groups = _aligned(groups)
-    return Comparison(groups)
+    return Comparison(groups), regions
 
 
-def _check_same(first, other, place):
+def _check_same(first, other, place, free):
     """Raise ProtocolError unless two collections are about the same parameter."""
-    one, two = first.protocol_, other.protocol_
     for name in ("space_spec", "coordinates", "loss_spec"):
-        wanted, got = getattr(one, name), getattr(two, name)
+        wanted, got = getattr(first.protocol_, name), getattr(other.protocol_, name)
+        if name == "loss_spec":
+            wanted, got = ({k: v for k, v in one.items() if k not in free} for one in (wanted, got))
         if wanted != got:
             raise ProtocolError(
                 f"argument {place} must have the {name.replace('_spec', '')} of the first one, so "
@@ -104,14 +140,37 @@ def _labels(estimator, name):
     return None if labels is None else np.asarray(labels).tolist()
 
 
-def _group_of(estimator):
-    # The region says what there is to say about the group.
-    covariance = estimator.confidence_region().covariance
+def _warn_of_equal_seeds(estimators):
+    """Groups that were emulated with one seed share their noise, and are not independent."""
+    seeds = {}
+    for place, estimator in enumerate(estimators):
+        seed, is_private = estimator.random_state, estimator.protocol_.mechanism.epsilon < math.inf
+        if not (estimator._planned_by_fit and is_private and isinstance(seed, Integral)):
+            continue
+        if seed in seeds:
+            warn(
+                f"arguments {seeds[seed]} and {place} were fitted with the same random_state="
+                f"{seed}: their noise is the same, and regions, which take groups for independent, "
+                "do not hold. Give each group another seed, or None",
+                SeedWarning,
+            )
+        seeds.setdefault(int(seed), place)
+
+
+def _region_of(estimator, place, moment_bound):
+    """Region of one group, whose warnings say what there is to say about it."""
+    try:
+        return estimator.confidence_region(moment_bound=moment_bound)
+    except NotReadyError as error:
+        raise NotReadyError(f"argument {place}: {error}") from None
+
+
+def _group_of(estimator, region):
     protocol = estimator.protocol_
     return Group(
         protocol.geometry,
         estimator.server_.estimate(),
-        covariance,
+        region.covariance,
         protocol.working_region,
         estimator._coordinates(),
     )

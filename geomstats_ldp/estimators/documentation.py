@@ -6,8 +6,8 @@ import inspect
 
 _PRIVACY = """
 epsilon : float or dict of str to float, default=1.0
-    Privacy of each participant's message; ``inf`` for none. A dict, in a collection in rounds,
-    gives groups of participants by name an epsilon of their own, as {"strict": 1.0, "open": 4.0}.
+    Privacy of each participant's message; ``inf`` for none. A dict gives groups of participants by
+    name an epsilon of their own, as {"strict": 1.0, "open": 4.0}.
 delta : float, default=0.0
     Zero for the pure mechanisms; in (0, 1) for ``mechanism="gaussian"``.
 mechanism : {"privunit", "gaussian", "l2_ball"}, default="privunit"
@@ -50,7 +50,8 @@ initial_point : array-like, shape [n_coefficients], optional
 _FITTED = """
 covariance_, hessian_, score_covariance_ : array, shape [dim, dim]
     Of the estimate, of the population loss and of one released score, in coordinates of the
-    public frame at the estimate.
+    public frame at the estimate; those of a regression are in the units of its coefficients, the
+    intercept first.
 n_participants_ : int
     Participants whose message has entered the estimate.
 diagnostics_ : dict

@@ -123,9 +123,8 @@ class Emulating(Collecting):
         notices.warn_if_few(server.protocol, n_rows)
         options = self.random_state, self.verbose, self._to_internal
         numbers = group_numbers(server.protocol, groups, n_rows)
-        if server.protocol.rounds is None:
-            return in_pairs(server, data, *options)
-        return in_rounds(server, data, *options, numbers)
+        run = in_pairs if server.protocol.rounds is None else in_rounds
+        return run(server, data, *options, numbers)
 
     @staticmethod
     def _counted(blocks, planned):

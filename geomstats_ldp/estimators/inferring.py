@@ -25,8 +25,8 @@ from geomstats_ldp.inference import (
 from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, BiasedLook
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol
-from geomstats_ldp.server import window
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
+from geomstats_ldp.server.regression import windows_of_groups
 from geomstats_ldp.validation import check_choice, check_integer
 
 #: Kinds of confidence regions.
@@ -309,16 +309,19 @@ class Inferring:
 def _pair_report(server):
     """Counts of a collection in pairs."""
     safeguards, n_directions = server.state.safeguards, len(server.protocol.directions)
-    return {
+    n_groups = len(server.protocol.mechanisms)
+    windows = windows_of_groups(server.state.sums, n_groups, n_directions)
+    report = {
         "engine": server.engine.name,
         "n_participants": server.n_participants,
         "n_pending": len(server.pending),
         "n_pairs": server.n_pairs,
-        "n_regression_pairs": int(window(server.state.sums, server.n_pairs, n_directions).n_pairs),
+        "n_regression_pairs": sum(int(part.n_pairs) for part in windows),
         "n_capped_updates": int(safeguards[N_CAPPED]),
         "n_projected_updates": int(safeguards[N_PROJECTED]),
         "last_safeguard": int(safeguards[LAST_SAFEGUARD]),
     }
+    return _with_groups(report, server)
 
 
 def _round_report(server):
@@ -330,4 +333,9 @@ def _round_report(server):
         "answers_by_round": server.state.counts.sum(axis=1).tolist(),
         "is_complete": server.is_complete,
     }
+    return _with_groups(report, server)
+
+
+def _with_groups(report, server):
+    """Report on a collection, and on its groups where there are some."""
     return report if server.protocol.groups is None else report | {"groups": server.groups()}

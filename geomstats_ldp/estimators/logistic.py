@@ -120,7 +120,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
 
     def _rows(self, X, y):
         X, y = unquoted("X", check_X_y, X, y, estimator=self, dtype=np.float64)
-        check_classification_targets(y)
+        if self.classes is None:
+            check_classification_targets(y)
         classes = self._classes_of(y)
         return np.column_stack([X, y == classes[1]])
 

@@ -6,7 +6,6 @@ import math
 from numbers import Real
 
 import numpy as np
-from scipy import special
 
 from geomstats_ldp.exceptions import (
     ClippingWarning,
@@ -22,6 +21,7 @@ from geomstats_ldp.exceptions import (
     WeakPrivacyWarning,
     warn,
 )
+from geomstats_ldp.inference.calibration import ONE_LOOK
 from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
 from geomstats_ldp.score_regression import fewest_participants
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD
@@ -90,17 +90,25 @@ def warn_if_clipped(clipping, change, hessian, sandwich, loss):
         inverse = np.linalg.inv(hessian)
         bias = math.hypot(*(inverse @ change))
         by_error = np.linalg.norm(np.eye(len(change)) - inverse @ sandwich.hessian, 2)
-    quantile = special.chdtri(len(sandwich.covariance), 0.05)
+    quantile = ONE_LOOK.quantile(0.95, len(sandwich.covariance))
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
     if not bias <= (_LARGE_BIAS + by_error) * axis:
         warn(
-            f"{clipping.share:.0%} of the rows lie outside the public bounds of {loss} and "
-            f"were moved to them, which may move the target by about {bias:.2g} while the "
+            f"{clipping.share:.0%} of the rows lie outside the public bounds of {_in_brief(loss)} "
+            f"and were moved to them, which may move the target by about {bias:.2g} while the "
             f"largest semi-axis of its 95% region is {axis:.2g}; the estimate and its region are "
             "about the moved data. Wider bounds, another initial_point or public scaling would "
             "help. Only an emulation can tell",
             ClippingWarning,
         )
+
+
+def _in_brief(loss):
+    """A loss with its numbers to four digits, and without its arrays."""
+    numbers = [
+        f"{name}={value:.4g}" for name, value in loss.to_spec().items() if isinstance(value, Real)
+    ]
+    return f"{type(loss).__name__}({', '.join(numbers)})"
 
 
 def warn_if_cut(server):
@@ -144,9 +152,9 @@ def warn_if_weak(sandwich, prediction, rule):
         warn(
             f"curvature is weak in the direction {np.round(direction, 2).tolist()} of the frame "
             f"coordinates, where the Hessian has a relative error of {error:.0%}: the Wald region "
-            "may cover less often than its level. "
-            'kind="score" gives a region that holds all the same; more participants or a larger '
-            "epsilon would help",
+            "may cover less often than its level. In Python, "
+            'confidence_region(kind="score") gives a region that keeps its level; more '
+            "participants or a larger epsilon would help",
             WeakCurvatureWarning,
         )
 
@@ -209,7 +217,7 @@ def warn_if_discarded(server):
     if server.n_received > 0:
         warn(
             f"a collection that {server.n_received} participants have answered is dropped; their "
-            "privacy is spent all the same. save_state() keeps a collection",
+            "privacy is spent nevertheless. save_state() keeps a collection",
             DiscardWarning,
         )
 

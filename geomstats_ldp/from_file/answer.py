@@ -15,22 +15,18 @@ import numpy as np
 from geomstats_ldp.estimators.record import answer_record, texts_of
 from geomstats_ldp.exceptions import ClippingWarning, TableError
 from geomstats_ldp.files import write_figure, write_text
+from geomstats_ldp.from_file.commands import ESTIMATOR_PARAMETERS
 from geomstats_ldp.from_file.models import MODELS
 from geomstats_ldp.from_file.table import read_columns
+from geomstats_ldp.options import in_options
 from geomstats_ldp.serialization import encode
-
-#: Parameters by the options that have other names.
-_OPTIONS = {"rounds": "n_rounds", "seed": "random_state"}
-_PARAMETERS = (
-    *("norm_bound", "feature_bound", "target_bound", "scale", "initial_point", "region_radius"),
-    *("epsilon", "delta", "mechanism", "rounds", "seed"),
-)
 
 
 def run(arguments):
     """Read, fit, print, write."""
     model = MODELS[arguments.model](arguments)
     centre, scale = _public_units(arguments, model)
+    _check_start(getattr(arguments, "initial_point", None), model)
     estimator = model.make_estimator(dict(_parameters(arguments)))
     rows = (read_columns(arguments.csv, model.columns) - centre) / scale
     with warnings.catch_warnings(record=True) as caught:
@@ -40,7 +36,7 @@ def run(arguments):
         functional = estimator.functional(model.components(centre, scale))
         record = answer_record(estimator, region)
         text = model.text(estimator, functional, record)
-    _warn(caught, estimator)
+    _warn(caught, estimator, arguments)
     print(text)
     if not record["is_informative"]:
         level = f"{100 * arguments.level:g}%"
@@ -64,10 +60,10 @@ def run(arguments):
 
 def _parameters(arguments):
     """Names and values of the parameters that options give."""
-    for name in _PARAMETERS:
-        value = getattr(arguments, name, None)
+    for name, option in ESTIMATOR_PARAMETERS.items():
+        value = getattr(arguments, option, None)
         if value is not None:
-            yield _OPTIONS.get(name, name), value
+            yield name, value
 
 
 def _public_units(arguments, model):
@@ -87,6 +83,15 @@ def _public_units(arguments, model):
     return units
 
 
+def _check_start(point, model):
+    """A first guess has a number for each column."""
+    if isinstance(point, list) and len(point) != len(model.names):
+        raise TableError(
+            f"--initial-point must have {len(model.names)} numbers, one for each of "
+            f"{', '.join(model.names)}; got {point}"
+        )
+
+
 def _components(labels, functional, level):
     """Estimate, standard error and interval of each component, by its name."""
     parts = zip(
@@ -98,10 +103,10 @@ def _components(labels, functional, level):
     }
 
 
-def _warn(caught, estimator):
+def _warn(caught, estimator, arguments):
     """Tell the one who runs this of warnings, and of the share of rows that were clipped."""
     for text in texts_of(caught):
-        print(f"geomstats-ldp: warning: {text}", file=sys.stderr)
+        print(f"geomstats-ldp: warning: {in_options(text, arguments)}", file=sys.stderr)
     share = estimator.diagnostics_["clipped_share"]
     print(
         f"geomstats-ldp: {100 * share:.1f}% of the rows were clipped (a number that no message "

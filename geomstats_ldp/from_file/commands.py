@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from geomstats_ldp.options import add_files, add_level
+
 _HELP = {
     "pca": "leading principal direction of the rows",
     "direction": "mean direction of the rows, each scaled to length one",
@@ -17,6 +19,21 @@ _DESCRIPTION = """Estimate from a CSV file, one person a row: each row answers o
 private message, as that person's own device would, and the estimate with its confidence region is
 made of these messages only. The bounds are yours to choose, from public knowledge and not from the
 file; rows beyond a bound are clipped to it."""
+
+#: Options by the parameters of estimators that they set, and what else errors speak of.
+ESTIMATOR_PARAMETERS = {
+    **{name: name for name in ("norm_bound", "feature_bound", "target_bound", "scale")},
+    **{name: name for name in ("initial_point", "region_radius", "epsilon", "delta", "mechanism")},
+    **{"n_rounds": "rounds", "random_state": "seed"},
+}
+_PARAMETERS = {**ESTIMATOR_PARAMETERS, "level": "level", "y": "target"}
+
+#: Those of a model that have another name there; data are sought about zero, after --subtract.
+_RENAMED = {"mean": {"data_radius": "norm_bound", "initial_point": "subtract"}}
+
+#: How many rounds a model asks in, and how far it seeks, unless an option says.
+_ROUNDS = {"mean": "rounds to ask in (default: 1)", "regression": "rounds to ask in (default: 8)"}
+_REACH = {"mean": "--norm-bound"}
 
 _SCOUT = "; scout lets the first rows find it, privately"
 
@@ -32,7 +49,7 @@ def add_command(commands):
 
 
 def _add_model(parser, name):
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, parameters=_PARAMETERS | _RENAMED.get(name, {}))
     parser.add_argument("--csv", type=Path, required=True, metavar="FILE", help="one row a person")
     parser.add_argument(
         "--columns", required=True, metavar="A,B,C", help="names of the first line, with commas"
@@ -66,7 +83,8 @@ def _add_model(parser, name):
         "--region-radius",
         type=float,
         metavar="R",
-        help="how far from its start the answer is sought (default: that of the estimator)",
+        help="how far from its start the answer is sought (default: "
+        f"{_REACH.get(name, 'that of the estimator')})",
     )
     parser.add_argument(
         "--subtract", type=_numbers, metavar="M,N,O", help="public centre of each column, first"
@@ -74,16 +92,15 @@ def _add_model(parser, name):
     parser.add_argument(
         "--divide-by", type=_numbers, metavar="S,T,U", help="public scale of each column, then"
     )
-    plan = "rounds to ask in (default: 8)" if name == "regression" else "ask in rounds, not pairs"
+    plan = _ROUNDS.get(name, "ask in rounds, not pairs")
     parser.add_argument("--rounds", type=int, metavar="R", help=plan)
-    parser.add_argument("--level", type=float, default=0.95, help="default: 0.95")
+    add_level(parser)
     parser.add_argument(
         "--seed",
         type=int,
         help="for numbers that come out again; noise of a known seed protects nobody",
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write estimate and region")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw them: .png, .pdf, .svg")
+    add_files(parser, "estimate and region", "them")
 
 
 def _add_regression(parser):
@@ -122,7 +139,10 @@ def _numbers(text):
 
 def _number_or_scout(text):
     """A number, or the word."""
-    return text if text == "scout" else float(text)
+    try:
+        return text if text == "scout" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a number or scout is needed; got {text!r}") from None
 
 
 def _numbers_or_scout(text):

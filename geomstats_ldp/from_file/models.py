@@ -10,6 +10,7 @@ import numpy as np
 from geomstats_ldp import estimators
 from geomstats_ldp.exceptions import TableError
 from geomstats_ldp.from_file.table import split_names
+from geomstats_ldp.validation import check_scale
 
 
 class Model:
@@ -99,9 +100,14 @@ class Mean(Model):
     size = "{0:.3g}, after --divide-by"
 
     def make_estimator(self, parameters):
-        """The bound is that of a ball of data."""
+        """Everybody is asked once, at zero, and the mean may be anywhere in the ball of the data.
+
+        A region so wide costs nothing then: scores need a bound at zero only.
+        """
         parameters = dict(parameters)
-        return self.estimator(data_radius=parameters.pop("norm_bound"), **parameters)
+        bound = check_scale("norm_bound", parameters.pop("norm_bound"))
+        defaults = {"region_radius": bound, "n_rounds": 1}
+        return self.estimator(data_radius=bound, **(defaults | parameters))
 
     def components(self, centre, scale):
         """Back to the units of the file."""

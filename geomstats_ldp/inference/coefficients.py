@@ -86,7 +86,9 @@ class CoefficientTable:
 
     def _facts(self):
         mechanism, rounds = self.protocol.mechanism, self.protocol.rounds
-        plan = "pairs" if rounds is None else f"{rounds.n_rounds} rounds"
+        plan = "pairs"
+        if rounds is not None:
+            plan = "1 round" if rounds.n_rounds == 1 else f"{rounds.n_rounds} rounds"
         delta = f", delta {mechanism.delta:g}" if mechanism.delta > 0 else ""
         privacy = (
             "not private" if math.isinf(mechanism.epsilon) else f"epsilon {mechanism.epsilon:g}"

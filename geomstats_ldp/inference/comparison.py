@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates, geodesic_ball
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.geometry.spaces import space_from_spec
-from geomstats_ldp.inference.functional import SmoothFunctional, smooth_functional
+from geomstats_ldp.inference.calibration import ONE_LOOK
+from geomstats_ldp.inference.functional import SmoothFunctional, check_function, smooth_functional
 from geomstats_ldp.inference.wald import WaldRegion
 from geomstats_ldp.validation import check_integer
 
@@ -124,7 +124,7 @@ class Comparison:
             joint[block, block] += end.covariance
         self.statistic = float(shift @ np.linalg.solve(joint, shift))
         self.degrees_of_freedom = len(shift)
-        self.pvalue = float(special.chdtrc(self.degrees_of_freedom, self.statistic))
+        self.pvalue = float(ONE_LOOK.pvalue(self.statistic, self.degrees_of_freedom))
 
     def _log(self, a, b):
         """The logarithm of group b at group a, as a function of a, and as one of b."""
@@ -200,6 +200,7 @@ class Comparison:
             If `h` is not callable or does not return finite numbers, or the places are not those
             of two groups.
         """
+        check_function(h)
         self._check_pair(first, second)
         chosen = [self.groups[i] for i in (first, second)]
         less, more = (group.delta(lambda x, g=group: h(g.outer(x))) for group in chosen)
@@ -219,6 +220,15 @@ class Comparison:
         The point m at which the logarithms of the estimates, weighted by the inverses of their
         covariances, sum to zero.
         """
+        return self.groups[0].outer(self.common[0])
+
+    @cached_property
+    def common(self) -> tuple[np.ndarray, np.ndarray]:
+        """The common point in the coordinates of the first geometry, and its covariance there.
+
+        The covariance is the inverse of the sum of the inverses, shape [dim, dim], in the frame of
+        the first group.
+        """
         geometry, point = self.groups[0].geometry, self.groups[0].aligned
         for _ in range(_MOST_STEPS):
             logs = [
@@ -232,7 +242,7 @@ class Comparison:
             point = geometry.exp(geometry.lift(step, point), point)
             if step @ total @ step < _SHORT**2:
                 break
-        return self.groups[0].outer(point)
+        return point, np.linalg.inv(total)
 
     def __repr__(self):
         return (

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import eigh
 
 from geomstats_ldp.geometry import Geometry
-from geomstats_ldp.inference.sandwich import known_covariance, regression_of_state
+from geomstats_ldp.inference.sandwich import pool_groups
 from geomstats_ldp.score_regression import PredictedScore
 from geomstats_ldp.score_regression.shrinkage import spherical_part
-from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
-from geomstats_ldp.server.regression import COMPLETE, CURRENT
+from geomstats_ldp.server.recursion import N_PAIRS, OF_PAIRS, SQUARES_OF_PAIRS, State
+from geomstats_ldp.server.regression import COMPLETE, CURRENT, sums_by_group
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import InferenceRule, Protocol
@@ -26,9 +26,9 @@ LARGEST_ERROR = 0.15
 def predict_pair_scores(state: State, protocol: Protocol) -> PredictedScore:
     r"""Prediction about the running average, from the state of a collection in pairs.
 
-    The K pair averages U are scores at the iterates, with mean :math:`\bar U` and covariance
-    :math:`\Sigma / (2K)`; the regression of the half-differences takes them from the mean iterate
-    to a point u, with no ridge or prior:
+    The K pair averages U are scores at the iterates, with (weighted) mean :math:`\bar U` and
+    covariance :math:`\Sigma / (2K)`; the regression of the half-differences takes them from the
+    mean iterate to a point u, with no ridge or prior:
 
     .. math:: g(u) = \bar U + \hat H (u - p),\qquad
         \mathrm{Cov}\,g(u) \preceq \tfrac{1}{2K} \Sigma \{1 + K (u - p)^\top Q^{-1} (u - p)\},
@@ -50,17 +50,22 @@ def predict_pair_scores(state: State, protocol: Protocol) -> PredictedScore:
         If too few participants have answered.
     """
     rule, n_pairs = protocol.inference, int(state.clock[N_PAIRS])
-    n_participants = int(state.clock[N_PARTICIPANTS])
-    sums, regression = regression_of_state(state, protocol)
-    covariance = known_covariance(regression, protocol, n_participants) / (2 * n_pairs)
-    slope = sums.dx @ np.linalg.inv(regression.gram)
-    slope, growth = (slope + slope.T) / 2, n_pairs * np.linalg.inv(regression.gram)
+    pooled = pool_groups(state, protocol)
+    inverse = np.linalg.inv(pooled.regression.gram)
+    slope = pooled.sums.dx @ inverse
+    totals, squares = state.weights[:, OF_PAIRS], state.weights[:, SQUARES_OF_PAIRS]
+    covariance = pooled.mean_covariance(n_pairs, totals, squares)
+    slope, growth = (slope + slope.T) / 2, n_pairs * inverse
+    if len(totals) > 1:
+        growth = growth * eigh(pooled.of_regression, covariance, eigvals_only=True)[-1]
+    covariance = covariance / (2 * n_pairs)
     if rule.hessian == "isotropic":
         slope, growth = spherical_part(slope), growth / protocol.dim
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
         slope, growth = rule.hessian_range[0] * np.eye(protocol.dim), np.zeros_like(growth)
     pivot = _mean_iterate(state, protocol, n_pairs)
-    average = (state.sums.u[CURRENT] + state.sums.u[COMPLETE]) / n_pairs
+    parts = sums_by_group(state.sums, len(totals))
+    average = sum(part.u[CURRENT] + part.u[COMPLETE] for part in parts) / totals.sum()
     return PredictedScore(average - slope @ pivot, slope, covariance, pivot, growth)
 
 

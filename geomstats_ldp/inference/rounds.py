@@ -63,8 +63,9 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     # As for pairs, the guard counts the error of the slope before it is made symmetric.
     error = math.sqrt(fit.hessian_error * dim**2 / free)
     # One query has no regression, whose Hessian would have normal errors.
-    strength_of = steady_guard_strength if protocol.rounds.query is None else guard_strength
-    rule = protocol.inference
+    rule, plan = protocol.inference, protocol.rounds
+    asks_once = plan is not None and plan.query is not None
+    strength_of = guard_strength if asks_once else steady_guard_strength
     guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule, strength_of)
     return SandwichEstimate(
         regression=fit,

@@ -23,8 +23,14 @@ from geomstats_ldp.score_regression.shrinkage import (
     shrink_deviatoric,
     spherical_part,
 )
-from geomstats_ldp.server.recursion import N_PAIRS, N_PARTICIPANTS, State
-from geomstats_ldp.server.regression import fewest_pairs, window
+from geomstats_ldp.server.recursion import (
+    N_PARTICIPANTS,
+    OF_PEOPLE,
+    SQUARES_OF_PEOPLE,
+    State,
+    weight_of,
+)
+from geomstats_ldp.server.regression import Window, fewest_pairs, windows_of_groups
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -239,25 +245,108 @@ def horizon_variance(sandwich, hessian, schedule, n_participants):
     return added - start * min(1.0, 0.5 / share)
 
 
-def known_covariance(regression, protocol, n_participants):
+def known_covariance(score_covariance, rule, mechanism, n_participants):
     """Covariance of one released score, with eigenvalues above what is known of its noise."""
-    spread = np.linalg.eigvalsh(regression.score_covariance)
-    floor = covariance_floor(spread, protocol.inference, protocol.mechanism, n_participants)
-    return clip_eigenvalues(regression.score_covariance, floor)
+    spread = np.linalg.eigvalsh(score_covariance)
+    floor = covariance_floor(spread, rule, mechanism, n_participants)
+    return clip_eigenvalues(score_covariance, floor)
 
 
-def regression_of_state(state, protocol):
-    """Sums of the window of a state in pairs, and the regression on them.
+@dataclass(frozen=True, eq=False)
+class PooledGroups:
+    """Regression on the pairs of all groups, in units of the group whose messages tell most.
+
+    Attributes
+    ----------
+    sums : Window
+        Of all groups, each pair with its weight.
+    regression : PairRegression
+    of_regression : array, shape [dim, dim]
+        Covariance of one released score in these units, above what is known of its noise.
+    by_group : array, shape [n_groups, dim, dim]
+        The same for the scores of each group as they are.
+    """
+
+    sums: Window
+    regression: PairRegression
+    of_regression: np.ndarray
+    by_group: np.ndarray
+
+    def mean_covariance(self, n_scores, totals, squares):
+        """Covariance of one score with which a plain mean errs as much as the weighted one does.
+
+        Parameters
+        ----------
+        n_scores : int
+        totals, squares : array, shape [n_groups]
+            Sums of the weights of the scores and of their squares.
+        """
+        total = totals.sum()
+        shares = n_scores * squares / (total * total)
+        return np.tensordot(shares, self.by_group, axes=1)
+
+
+def pool_groups(state: State, protocol: Protocol) -> PooledGroups:
+    """Regression on the windows of all groups of participants, weighted by what they tell.
+
+    Weighted least squares: a pair of weight w has half-difference and offset times the root of w.
+
+    Parameters
+    ----------
+    state : State
+    protocol : Protocol
 
     Returns
     -------
-    sums : Window
-    regression : PairRegression
+    pooled : PooledGroups
+
+    Raises
+    ------
+    NotReadyError
+        If too few participants have answered.
     """
-    directions, n_pairs = protocol.schedule.directions, int(state.clock[N_PAIRS])
-    sums = window(state.sums, n_pairs, len(directions))
-    n_participants = int(state.clock[N_PARTICIPANTS])
-    return sums, fit_regression(sums, directions, protocol.inference, n_participants)
+    rule, n_participants = protocol.inference, int(state.clock[N_PARTICIPANTS])
+    directions, mechanisms = protocol.schedule.directions, list(protocol.mechanisms.values())
+    windows = windows_of_groups(state.sums, len(mechanisms), len(directions))
+    weights = np.array([weight_of(state, group) for group in range(len(mechanisms))])
+    sums = _weighted(windows, weights) if len(windows) > 1 else windows[0]
+    regression = fit_regression(sums, directions, rule, n_participants)
+
+    def above_noise(score_covariance, mechanism):
+        return known_covariance(score_covariance, rule, mechanism, n_participants)
+
+    pooled = above_noise(regression.score_covariance, protocol.mechanism)
+    if len(windows) == 1:
+        return PooledGroups(sums, regression, pooled, pooled[None])
+    own = [
+        above_noise(_covariance_of_group(part, weight, regression, rule), mechanism)
+        for part, weight, mechanism in zip(windows, weights, mechanisms)
+    ]
+    return PooledGroups(sums, regression, pooled, np.stack(own))
+
+
+def _weighted(windows, weights):
+    """Sums over windows with weights, which the regression takes like those of one."""
+    counts = np.array([part.n_pairs for part in windows])
+    rest = (np.tensordot(weights, np.stack(parts), axes=1) for parts in list(zip(*windows))[1:])
+    sums = Window(int(counts.sum()), *rest)
+    # The mean is weighted too: n m m^T is what the regression takes off.
+    return sums._replace(d=sums.d * np.sqrt(sums.n_pairs / max(weights @ counts, 1e-300)))
+
+
+def _covariance_of_group(sums, weight, regression, rule):
+    """Covariance of one score of a group, about the slope of all groups."""
+    dim, n_pairs = len(regression.slope), int(sums.n_pairs)
+    if n_pairs <= dim + 1:
+        return regression.score_covariance / weight  # too few to tell
+    slope, mean = regression.slope, sums.d / n_pairs
+    gram = sums.squared_radius / dim * np.eye(dim)
+    degrees = n_pairs
+    if rule.divisor == "regression":
+        degrees = n_pairs - 1 - weight * np.trace(gram) / np.trace(regression.gram) * dim
+    cross = slope @ sums.dx.T
+    residual = sums.dd - n_pairs * np.outer(mean, mean) - cross - cross.T + slope @ gram @ slope.T
+    return 2 * residual / degrees
 
 
 def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
@@ -278,21 +367,21 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
         If too few participants have answered.
     """
     rule, n_participants = protocol.inference, int(state.clock[N_PARTICIPANTS])
-    _, regression = regression_of_state(state, protocol)
-    unclipped, kept = estimate_hessian(regression, rule)
+    pooled = pool_groups(state, protocol)
+    unclipped, kept = estimate_hessian(pooled.regression, rule)
     hessian, bounds = bounded_hessian(unclipped, rule, protocol.hessian_bound, n_participants)
-    score_covariance = known_covariance(regression, protocol, n_participants)
+    totals, squares = state.weights[:, OF_PEOPLE], state.weights[:, SQUARES_OF_PEOPLE]
+    score_covariance = pooled.mean_covariance(n_participants, totals, squares)
     inverse = np.linalg.inv(hessian)
     covariance = inverse @ score_covariance @ inverse
     if rule.horizon:
-        covariance = covariance + horizon_variance(
-            covariance, hessian, protocol.schedule, n_participants
-        )
+        clock = float(totals.sum())
+        covariance = covariance + horizon_variance(covariance, hessian, protocol.schedule, clock)
     floor = bounds["hessian_floor"]
-    guard = guard_factor(regression, hessian, kept, score_covariance, floor, rule)
+    guard = guard_factor(pooled.regression, hessian, kept, pooled.of_regression, floor, rule)
     covariance = guard * covariance / n_participants
     return SandwichEstimate(
-        regression=regression,
+        regression=pooled.regression,
         hessian=hessian,
         score_covariance=score_covariance,
         covariance=(covariance + covariance.T) / 2,

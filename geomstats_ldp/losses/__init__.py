@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, TargetHessian, score_coords, score_into
+from geomstats_ldp.losses.base import Loss, TargetHessian
 from geomstats_ldp.losses.frechet import FrechetLoss
 from geomstats_ldp.losses.moment_bounds import (
     clipping_bias_bound,
@@ -20,6 +20,7 @@ from geomstats_ldp.losses.regression import (
     LinearRegressionLoss,
     LogisticRegressionLoss,
 )
+from geomstats_ldp.losses.scoring import score_coords, score_into
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.subspace import SubspaceLoss
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform

@@ -7,15 +7,12 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.moment_bounds import check_moment_bound
-from geomstats_ldp.twins import compile_by_default, operation
 from geomstats_ldp.validation import finite_array
 
 
@@ -373,57 +370,3 @@ class Loss(ABC):
         spec = self.to_spec()
         arguments = ", ".join(f"{key}={value!r}" for key, value in spec.items() if key != "name")
         return f"{type(self).__name__}({arguments})"
-
-
-@operation
-def score_into(
-    loss: Any, geometry: Geometry, point: np.ndarray, datum: np.ndarray, out: np.ndarray
-) -> None:
-    """Write the score of one datum; compiled for losses that have a twin.
-
-    Parameters
-    ----------
-    loss : Loss or its twin
-    geometry : Geometry or its twin
-    point : array, shape [*point_shape]
-    datum : array, shape [*data_shape]
-        Clipped datum.
-    out : array, shape [*point_shape]
-        Receives the score.
-    """
-    out[...] = loss.score(geometry, point, datum)
-
-
-@register_jitable
-def _score_coords(loss, geometry, point, datum, vector, out):
-    score_into(loss, geometry, point, datum, vector)
-    dispatch.coordinates(geometry, vector, point, out)
-
-
-@operation
-def score_coords(
-    loss: Any,
-    geometry: Geometry,
-    point: np.ndarray,
-    datum: np.ndarray,
-    vector: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Write the score of one datum in coordinates of the public frame.
-
-    Parameters
-    ----------
-    loss : Loss or its twin
-    geometry : Geometry or its twin
-    point : array, shape [*point_shape]
-    datum : array, shape [*data_shape]
-        Clipped datum.
-    vector : array, shape [*point_shape]
-        Scratch.
-    out : array, shape [dim]
-        Receives the coordinates.
-    """
-    _score_coords(loss, geometry, point, datum, vector, out)
-
-
-compile_by_default(score_coords, _score_coords)

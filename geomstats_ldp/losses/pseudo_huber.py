@@ -13,8 +13,8 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import score_coords, score_into
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
+from geomstats_ldp.losses.scoring import score_coords, score_into
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_scale
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError, warn
-from geomstats_ldp.geometry.geometry import CUT_MARGIN, Geometry
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.metric_space import CUT_MARGIN
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian
 from geomstats_ldp.losses.moment_bounds import excess_bound

@@ -10,9 +10,10 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss, score_into
+from geomstats_ldp.losses.base import Loss
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.losses.moment_bounds import excess_bound
+from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_scale
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
@@ -30,50 +30,9 @@ from geomstats_ldp.mechanisms.checks import (
 )
 from geomstats_ldp.mechanisms.device import OnDevice
 from geomstats_ldp.mechanisms.streams import Seed, Streams, make_streams
+from geomstats_ldp.mechanisms.unit_ball import unit_ball_rows
 from geomstats_ldp.twins import operation
 from geomstats_ldp.validation import check_integer, check_real, finite_array
-
-_TINY = 1e-150  # relative size of an entry that is as good as zero
-
-
-@register_jitable
-def unit_ball_point(vector, bound, dim, point):
-    """Write ``vector / bound``, projected radially to the unit ball, into ``point[:dim]``.
-
-    Returns the squared norm of the point and whether it had to be projected. The entries are
-    divided by the larger of the bound and the largest entry, so that no square overflows.
-    """
-    largest = 0.0
-    for i in range(dim):
-        entry = abs(vector[i])
-        if not entry < np.inf:
-            raise ValueError("vector must be finite; got NaN or infinite entries")
-        largest = max(largest, entry)
-    unit = max(largest, bound)
-    square = 0.0
-    for i in range(dim):
-        point[i] = vector[i] / unit
-        square += point[i] * point[i]
-    if largest <= bound and square <= 1.0:
-        return square, False
-    norm = math.sqrt(square)
-    for i in range(dim):
-        point[i] /= norm
-    return 1.0, True
-
-
-def settled_ball_point(vector, bound, point):
-    """Run `unit_ball_point` interpreted, on one vector, and flush entries that cost more time."""
-    square, _ = unit_ball_point(vector, bound, len(vector), point)
-    # Products with subnormal numbers are slow on many processors.
-    point[np.abs(point) < _TINY] = 0.0
-    return square
-
-
-@cached_njit
-def _unit_ball_rows(vectors, bound, points):
-    for row in range(vectors.shape[0]):
-        unit_ball_point(vectors[row], bound, vectors.shape[1], points[row])
 
 
 @operation
@@ -318,7 +277,7 @@ class Mechanism(OnDevice, ABC):
         """Project to the ball of radius bound and divide by it, shape [..., dim]."""
         vector = finite_array("vector", vector, (..., self.dim))
         point = np.empty_like(vector)
-        _unit_ball_rows(vector.reshape(-1, self.dim), self.bound, point.reshape(-1, self.dim))
+        unit_ball_rows(vector.reshape(-1, self.dim), self.bound, point.reshape(-1, self.dim))
         return point
 
     def _check_finite_epsilon(self):
@@ -334,6 +293,7 @@ class Mechanism(OnDevice, ABC):
         return 0.0
 
     @classmethod
+    @lru_cache(maxsize=256)
     def largest_epsilon(cls, dim: int) -> float:
         """Largest epsilon that the direct sampler realises to a relative 1e-9.
 

@@ -29,11 +29,10 @@ from geomstats_ldp.mechanisms import grid_noise
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
     release_into,
-    settled_ball_point,
-    unit_ball_point,
 )
 from geomstats_ldp.mechanisms.checks import EPSILON_RANGE
 from geomstats_ldp.mechanisms.streams import Streams
+from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import (
     check_choice,

@@ -10,8 +10,9 @@ from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.mechanisms.base import Mechanism, release_into, unit_ball_point
+from geomstats_ldp.mechanisms.base import Mechanism, release_into
 from geomstats_ldp.mechanisms.streams import Streams
+from geomstats_ldp.mechanisms.unit_ball import unit_ball_point
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_integer
 

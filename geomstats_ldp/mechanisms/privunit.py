@@ -16,6 +16,7 @@ so all computations are in the depth s = 1 - t and in logarithms of probabilitie
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -27,11 +28,10 @@ from scipy.special import expit, gammaln
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
     release_into,
-    settled_ball_point,
-    unit_ball_point,
 )
 from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
 from geomstats_ldp.mechanisms.streams import Streams
+from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
 from geomstats_ldp.twins import compile_for_twin
 from geomstats_ldp.validation import check_integer, finite_array
 
@@ -51,6 +51,7 @@ def _threshold_residual(logit, epsilon, dim):
     return _log_expm1(epsilon) + log_cap_excess(log_depth, dim) - log_threshold
 
 
+@lru_cache(maxsize=1024)
 def optimal_logit(epsilon, dim):
     """Find logit(gamma) for the unique threshold with m(gamma) = gamma.
 

@@ -6,10 +6,19 @@ import argparse
 import json
 from pathlib import Path
 
+from geomstats_ldp.options import add_files, add_level
+
 _DESCRIPTION = """Say how wide the region of a collection will be, before anybody is asked: for
 numbers of people, privacy levels and public bounds. The study file is that of "collect"; the pilot
 is a CSV file of public or invented rows that are like the people to be asked. Never take private
 rows: what is printed depends on them without any protection."""
+
+
+#: Options by the parameters that errors speak of.
+_PARAMETERS = {
+    **{name: name for name in ("pilot", "n", "epsilon", "level", "width", "answers_a_day")},
+    **{"bounds": "bound", "n_emulations": "emulations", "random_state": "seed"},
+}
 
 
 def add_command(commands):
@@ -17,7 +26,7 @@ def add_command(commands):
     parser = commands.add_parser(
         "plan", help="width of a region before anybody is asked", description=_DESCRIPTION
     )
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=_run, parameters=_PARAMETERS)
     parser.add_argument("study", type=Path, metavar="STUDY.toml")
     parser.add_argument("--pilot", type=Path, required=True, metavar="FILE", help="public CSV file")
     parser.add_argument(
@@ -40,7 +49,7 @@ def add_command(commands):
         metavar="NAME=V,W",
         help="values of a parameter, such as norm_bound=1,2; may be given several times",
     )
-    parser.add_argument("--level", type=float, default=0.95, help="default: 0.95")
+    add_level(parser)
     parser.add_argument(
         "--width", type=float, metavar="W", help="how many people reach this semi-axis"
     )
@@ -49,8 +58,7 @@ def add_command(commands):
     )
     parser.add_argument("--emulations", type=int, default=8, help="at three numbers; default: 8")
     parser.add_argument("--seed", type=int, default=0, help="default: 0")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the table")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it: .png, .pdf, .svg")
+    add_files(parser, "the table", "it")
 
 
 def _bound(text):

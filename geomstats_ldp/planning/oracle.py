@@ -7,7 +7,8 @@ the given `probabilities`: a design of the study, a problem, or `Population`.
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+
+from geomstats_ldp.inference.calibration import ONE_LOOK
 
 #: Step of the central differences; their error is of order 1e-8.
 _STEP = 1e-4
@@ -46,7 +47,7 @@ def oracle_covariance(design, randomiser):
 def oracle_semi_axes(design, randomiser, n_participants, level=0.95):
     """Semi-axes of the region with the population matrices, longest first, shape [dim]."""
     covariance = oracle_covariance(design, randomiser) / n_participants
-    threshold = stats.chi2.ppf(level, len(covariance))
+    threshold = ONE_LOOK.quantile(level, len(covariance))
     return np.sqrt(threshold * np.linalg.eigvalsh(covariance)[::-1])
 
 

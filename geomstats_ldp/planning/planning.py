@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.exceptions import (
+    ArgumentTypeError,
     HessianFloorWarning,
     LDPWarning,
     NotReadyError,
@@ -43,9 +45,9 @@ def plan(
     estimator: Any,
     pilot: ArrayLike,
     *,
-    n: Sequence[int],
-    epsilon: Sequence[float] | None = None,
-    bounds: Mapping[str, Sequence[float]] | None = None,
+    n: int | Sequence[int],
+    epsilon: float | Sequence[float] | None = None,
+    bounds: Mapping[str, float | Sequence[float]] | None = None,
     functional: Callable | None = None,
     level: float = 0.95,
     n_emulations: int = 8,
@@ -70,11 +72,11 @@ def plan(
     pilot : array-like, shape [m, *data_shape]
         Public rows, of a regression with the target last, which is 0 or 1 for two classes. Up to
         2000 of them, evenly spaced, make the oracle; all of them the emulations.
-    n : sequence of int
+    n : int or sequence of int
         Numbers of participants.
-    epsilon : sequence of float, optional
+    epsilon : float or sequence of float, optional
         Privacy levels. Default that of the estimator.
-    bounds : dict of str to sequence of float, optional
+    bounds : dict of str to float or to sequence of float, optional
         Values of parameters of the estimator that are public bounds, such as
         ``{"norm_bound": [1.0, 2.0]}``; all combinations are planned.
     functional : callable, optional
@@ -95,6 +97,9 @@ def plan(
 
     Raises
     ------
+    ArgumentTypeError
+        If `estimator` is no estimator of this package, or another argument is of a type that is
+        not allowed.
     ProtocolError
         Naming the argument that does not fit; or if the target of the pilot is outside the
         working region.
@@ -109,24 +114,38 @@ def plan(
     >>> [row.n for row in planned.rows]
     [1000, 4000]
     """
+    if not isinstance(estimator, BasePrivateEstimator):
+        raise ArgumentTypeError(
+            f"estimator must be an estimator of this package; got {type(estimator).__name__}"
+        )
     rows = finite_array("pilot", pilot, (...,))
     if rows.ndim < 2 or len(rows) < 2:
         raise ProtocolError(f"pilot must hold at least two rows; got shape {rows.shape}")
-    sizes = sorted({check_integer("n", size, 2) for size in n})
+    sizes = sorted({check_integer("n", size, 2) for size in _listed(n)})
     if not sizes:
         raise ProtocolError("n must name at least one number of participants; got none")
     check_level(level)
     check_integer("n_emulations", n_emulations, 2)
     check_integer("largest_emulation", largest_emulation)
-    grid = {"epsilon": [estimator.epsilon] if epsilon is None else list(epsilon)}
+    check_integer("random_state", random_state, 0)
+    if functional is not None and not callable(functional):
+        raise ArgumentTypeError(
+            f"functional must be a function of a point, or None; got {functional!r}"
+        )
+    if not isinstance(bounds, (Mapping, type(None))):
+        raise ArgumentTypeError(f"bounds must be a dict of parameters to values; got {bounds!r}")
+    grid = {"epsilon": _listed(estimator.epsilon if epsilon is None else epsilon)}
     if any(isinstance(value, dict) for value in grid["epsilon"]):
         raise ProtocolError("epsilon must be one number for a plan; give epsilon=[...] of its own")
-    grid |= {name: list(values) for name, values in (bounds or {}).items()}
+    grid |= {name: _listed(values) for name, values in (bounds or {}).items()}
     unknown = grid.keys() - estimator.get_params().keys()
     if unknown:
         raise ProtocolError(
             f"bounds must be parameters of {type(estimator).__name__}; got {sorted(unknown)}"
         )
+    for name, values in grid.items():
+        if not values:
+            raise ProtocolError(f"{name} must have at least one value; got none")
     possible = [size for size in sizes if size <= largest_emulation]
     if not possible:
         raise ProtocolError(
@@ -148,6 +167,11 @@ def plan(
         found += _curve(task, clone(estimator).set_params(**setting), setting)
     dim = _started(estimator, rows, sizes[0]).protocol_.dim
     return Plan(tuple(found), level, functional is not None, estimator.n_rounds, dim)
+
+
+def _listed(values):
+    """Values in a list, and a value on its own as the only one."""
+    return list(values) if np.ndim(values) > 0 else [values]
 
 
 class _Task(NamedTuple):

@@ -5,8 +5,9 @@ from geomstats_ldp.protocol.amplification import (
     amplified_epsilon,
     amplified_guarantee,
 )
+from geomstats_ldp.protocol.making import make_protocol
 from geomstats_ldp.protocol.messages import Message, Query
-from geomstats_ldp.protocol.protocol import Protocol, make_protocol
+from geomstats_ldp.protocol.protocol import Protocol
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.protocol.transcript import Transcript

@@ -75,10 +75,10 @@ def _check_plan(protocol):
 
 
 def _check_groups(protocol):
-    if protocol.rounds is None:
+    if protocol.pairs_per_round != 1:
         raise ProtocolError(
-            "epsilon must be one number for pairs: groups with an epsilon of their own are "
-            "asked in rounds; set n_rounds"
+            "pairs_per_round must be 1 where there are groups: of which group the next pair is "
+            f"shows only when somebody comes; got {protocol.pairs_per_round}"
         )
     widest = widest_mechanism(protocol.mechanisms)
     if protocol.mechanism_spec != widest.to_spec():

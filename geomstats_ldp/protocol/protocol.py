@@ -8,24 +8,22 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion, region_from_spec
-from geomstats_ldp.geometry.spaces import space_from_spec, space_to_spec
+from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
 from geomstats_ldp.protocol.checks import (
-    check_preconditioner,
     check_protocol,
 )
-from geomstats_ldp.protocol.groups import group_specs, mechanisms_of, widest_mechanism
+from geomstats_ldp.protocol.groups import mechanisms_of
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.messages import Message
 from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
-from geomstats_ldp.schedules import Schedule, check_direction_cycle, coordinate_cycle
+from geomstats_ldp.schedules import Schedule
 from geomstats_ldp.serialization import (
     BAD_CONTENT,
     LONG_TEXT,
@@ -35,7 +33,6 @@ from geomstats_ldp.serialization import (
     number_array,
     parse_json,
 )
-from geomstats_ldp.validation import check_integer, check_positive
 
 #: Version of the record that `Protocol.to_json` writes.
 _FORMAT = 2
@@ -98,8 +95,8 @@ class Protocol:
         Model of hyperbolic space in which participants give their data, with `dim` numbers; all
         else is on the hyperboloid. None for data as they are. The record names it only then.
     groups : tuple of dict or None
-        Groups of participants whose messages have a guarantee of their own, in a collection in
-        rounds: plain records with a "name" and a "mechanism". `mechanism_spec` is then the one of
+        Groups of participants whose messages have a guarantee of their own: plain records with a
+        "name" and a "mechanism". `mechanism_spec` is then the one of
         the largest epsilon among them. None if all participants use that one; the record names
         groups only where there are some.
     """
@@ -168,6 +165,31 @@ class Protocol:
             return None
         return list(self.mechanisms)[index // (self.n_query_points // len(self.groups))]
 
+    def queries_of(self, group: str | None) -> range:
+        """Indices of the queries of a round that a group is asked.
+
+        Parameters
+        ----------
+        group : str or None
+            None without groups.
+
+        Returns
+        -------
+        indices : range
+
+        Raises
+        ------
+        ProtocolError
+            If there is no such group.
+        """
+        groups = list(self.mechanisms)
+        if group not in groups:
+            names = "None without groups" if groups == [None] else f"one of {groups}"
+            raise ProtocolError(f"group must be {names}; got {group!r}")
+        size = self.n_query_points // len(groups)
+        start = groups.index(group) * size
+        return range(start, start + size)
+
     @cached_property
     def working_region(self) -> WorkingRegion:
         """Region K_s that holds the iterates."""
@@ -204,9 +226,10 @@ class Protocol:
     @property
     def n_query_points(self) -> int:
         """Points that one round asks at, counted for each group."""
-        has_one = self.rounds is not None and self.rounds.query is not None
         n_groups = 1 if self.groups is None else len(self.groups)
-        return n_groups * (1 if has_one else len(self.directions))
+        if self.rounds is None:
+            return n_groups * 2 * self.pairs_per_round
+        return n_groups * (1 if self.rounds.query is not None else len(self.directions))
 
     def tangent_vec(self, message: Message, point: np.ndarray) -> np.ndarray | None:
         """Ambient tangent vector that a message stands for; anybody can compute it.
@@ -344,111 +367,4 @@ def check_is_protocol(protocol):
             "protocol must be a Protocol, as Protocol.from_json reads from a text; "
             f"got {type(protocol).__name__}"
         )
-    return protocol
-
-
-def make_protocol(
-    space: Any,
-    loss: Any,
-    mechanism: Mechanism | dict[str, Mechanism],
-    working_region: WorkingRegion,
-    *,
-    radius: RadiusRule | None,
-    gain: GainRule | None,
-    inference: InferenceRule | None = None,
-    retraction: str = "exponential",
-    reference: ArrayLike | None = None,
-    initial_point: ArrayLike | None = None,
-    directions: ArrayLike | None = None,
-    preconditioner: ArrayLike | None = None,
-    hessian_bound: float | None = None,
-    pairs_per_round: int = 1,
-    n_participants: int | None = None,
-    rounds: RoundPlan | None = None,
-    coordinates: str | None = None,
-) -> Protocol:
-    """Build a protocol from objects, and check that its parts fit together.
-
-    Parameters
-    ----------
-    space : geomstats manifold
-    loss : Loss
-    mechanism : Mechanism, or dict of str to Mechanism
-        A dict, with `rounds`, gives groups of participants by name a mechanism of their own.
-    working_region : GeodesicBall, LogBox or SpectralBand
-        Region K_s.
-    radius : RadiusRule or None
-        None with `rounds` that name a query.
-    gain : GainRule or None
-        None with `rounds`.
-    inference : InferenceRule, optional
-    retraction : {"exponential", "projection"}
-    reference, initial_point : array-like, shape [*point_shape], optional
-        Default to the centre of the working region.
-    directions : array-like, shape [n_directions, dim], optional
-        Default e_1, -e_1, ..., e_d, -e_d.
-    preconditioner : array-like, shape [dim, dim], optional
-        Default the identity.
-    hessian_bound : float, optional
-        Default the bound that the loss states.
-    pairs_per_round : int
-    n_participants : int, optional
-    rounds : RoundPlan, optional
-        Default symmetric pairs.
-    coordinates : {"poincare_ball", "half_space"}, optional
-        See `Protocol`.
-
-    Returns
-    -------
-    protocol : Protocol
-
-    Raises
-    ------
-    ProtocolError
-        Naming the part that does not fit.
-    """
-    center = working_region.center
-    geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
-    center = geometry.check_point(center, "center of the region")
-    loss.check_space(geometry)
-    query_region = all_queries(geometry, working_region, radius, rounds)
-    bound = loss.score_bound(geometry, query_region)
-    groups, widest = group_specs(mechanism), widest_mechanism(mechanism)
-    every = mechanism.values() if isinstance(mechanism, dict) else [mechanism]
-    smallest = min(each.bound for each in every)
-    if smallest < bound * (1 - 1e-12):
-        raise ProtocolError(
-            f"mechanism bound must be at least the score bound {bound}; got {smallest}"
-        )
-    if hessian_bound is None:
-        hessian_bound = loss.hessian_bound(geometry, query_region)
-    initial_point = geometry.check_point(
-        center if initial_point is None else initial_point, "initial_point"
-    )
-    dim = geometry.dim
-    directions = coordinate_cycle(dim) if directions is None else directions
-    protocol = Protocol(
-        space_spec=space_to_spec(space),
-        loss_spec=loss.to_spec(),
-        mechanism_spec=widest.to_spec(),
-        working_region_spec=working_region._replace(center=center).to_spec(),
-        retraction=retraction,
-        reference=nested_tuple(geometry.reference),
-        basis=nested_tuple(geometry.basis),
-        initial_point=nested_tuple(initial_point),
-        directions=nested_tuple(check_direction_cycle(directions, dim)),
-        preconditioner=nested_tuple(check_preconditioner(preconditioner, dim)),
-        radius=radius,
-        gain=gain,
-        inference=(InferenceRule() if inference is None else inference).settled(),
-        hessian_bound=check_positive("hessian_bound", hessian_bound),
-        pairs_per_round=check_integer("pairs_per_round", pairs_per_round),
-        n_participants=(
-            None if n_participants is None else check_integer("n_participants", n_participants)
-        ),
-        rounds=rounds,
-        coordinates=coordinates,
-        groups=groups,
-    )
-    check_protocol(protocol)
     return protocol

@@ -11,6 +11,7 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
 from geomstats_ldp.validation import (
+    check_bool,
     check_choice,
     check_non_negative,
     check_positive,
@@ -177,6 +178,7 @@ class InferenceRule(Rule):
             check_positive(name, getattr(self, name))
         check_choice("hessian", self.hessian, (*HESSIANS, None))
         check_choice("divisor", self.divisor, DIVISORS)
+        check_bool("horizon", self.horizon)
         self._check_range()
         self._check_prior()
         self._settle()

@@ -15,6 +15,9 @@ from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 from geomstats_ldp.protocol.protocol import Protocol
 from geomstats_ldp.serialization import LONG_TEXT
 
+#: Counts up to here are exact as doubles.
+_MOST_PAIRS = 2**53
+
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
@@ -29,7 +32,7 @@ class Transcript:
         In pairs, tangent vectors in the order of their queries. In rounds, frame coordinates at
         the query points, in the order in which they came.
     addresses : array of int, shape [n, 2], or None
-        Round and index of the query that each message answers; None for pairs.
+        Round and index of the query that each message answers; None for pairs without groups.
     closings : array of int, shape [n_closed], or None
         How many messages had come when each round was closed; None for pairs.
     """
@@ -53,8 +56,9 @@ class Transcript:
             "protocol": np.array(self.protocol.to_json()),
             "messages": self.messages,
         }
-        if self.protocol.rounds is not None:
-            arrays |= {"addresses": self.addresses, "closings": self.closings}
+        for name in ("addresses", "closings"):
+            if getattr(self, name) is not None:
+                arrays[name] = getattr(self, name)
         write_atomically(path, lambda file: np.savez_compressed(file, **arrays))
 
     @classmethod
@@ -92,7 +96,9 @@ def _specs(protocol):
     rounds, shape = protocol.rounds, protocol.geometry.shape
     shape = shape if rounds is None else (protocol.dim,)
     yield ArraySpec("messages", (None, *shape), low=-LARGEST_ENTRY, high=LARGEST_ENTRY)
-    if rounds is not None:
-        largest = max(rounds.n_rounds, protocol.n_query_points)
+    if rounds is not None or protocol.groups is not None:
+        largest = _MOST_PAIRS if rounds is None else rounds.n_rounds
+        largest = max(largest, protocol.n_query_points)
         yield ArraySpec("addresses", (None, 2), "i8", low=0, high=largest)
+    if rounds is not None:
         yield ArraySpec("closings", (None,), "i8", low=1)

@@ -102,3 +102,23 @@ class BaseServer(ABC):
         """
         with self._saving:
             self._version = save_checkpoint(path, self._arrays(), self._version)
+
+
+def group_report(protocol, counts, weights):
+    """What each group of participants contributes, by name.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    counts, weights : sequence of float, shape [n_groups]
+        Participants, and the weight of one message.
+
+    Returns
+    -------
+    groups : dict of str to dict
+    """
+    rows = zip(protocol.mechanisms.items(), counts, weights)
+    return {
+        name: {"epsilon": each.epsilon, "n_participants": int(count), "weight": float(weight)}
+        for (name, each), count, weight in rows
+    }

@@ -13,7 +13,7 @@ from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 from geomstats_ldp.serialization import LONG_TEXT
 from geomstats_ldp.server.engine import make_engine
-from geomstats_ldp.server.recursion import RegressionSums, State, initial_state
+from geomstats_ldp.server.recursion import RegressionSums, State, state_before, weights_of_one
 from geomstats_ldp.server.state_checks import check_state
 
 #: Counts up to here are exact as doubles.
@@ -75,13 +75,14 @@ def state_arrays(state):
     """Arrays of a state by their names in a file."""
     counts = np.concatenate([state.clock, state.safeguards])
     arrays = {"iterate": state.iterate, "average": state.average, "counts": counts}
+    if len(state.weights) > 1:
+        arrays["weights"] = state.weights
     return arrays | {f"sums_{name}": part for name, part in state.sums._asdict().items()}
 
 
 def _state_specs(protocol):
     """What the arrays of a state have to be, which is what those of a new state are."""
-    new = initial_state(protocol.initial_point, protocol.dim, len(protocol.directions))
-    for name, array in state_arrays(new).items():
+    for name, array in state_arrays(state_before(protocol)).items():
         if array.dtype.kind == "i":
             yield ArraySpec(name, array.shape, "i8", low=0, high=LARGEST_COUNT)
         else:
@@ -112,7 +113,7 @@ def load_checkpoint(source):
     with open_arrays(source, "a saved server", MessageError) as file:
         protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
         engine = make_engine(file.read_text("engine", 20), protocol.geometry).name
-        answers, largest = 2 * protocol.pairs_per_round, LARGEST_ENTRY
+        answers, largest = protocol.n_query_points, LARGEST_ENTRY
         specs = [
             VERSION,
             ArraySpec("pending_index", (None,), "i8", low=0, high=answers - 1),
@@ -123,7 +124,8 @@ def load_checkpoint(source):
         arrays = file.read_arrays([*specs, *_state_specs(protocol)])
         sums = RegressionSums(*(arrays[f"sums_{name}"] for name in RegressionSums._fields))
         clock, safeguards = arrays["counts"][:2].copy(), arrays["counts"][2:].copy()
-        state = State(arrays["iterate"], arrays["average"], clock, sums, safeguards)
+        weights = arrays.get("weights", weights_of_one(clock))
+        state = State(arrays["iterate"], arrays["average"], clock, sums, weights, safeguards)
         check_state(protocol, state)
         index, vectors = arrays["pending_index"], arrays["pending_vectors"]
         if len(index) != len(vectors) or np.any(np.diff(index) <= 0):

@@ -37,7 +37,8 @@ class RegressionSums(NamedTuple):
     dd : array, shape [n_slots, dim, dim]
         Sum of D D^T.
     u : array, shape [n_slots, dim]
-        Sum of the pair averages U, in frame coordinates at the iterate of each pair.
+        Sum of the pair averages U, in frame coordinates at the iterate of each pair, times the
+        weight of the pair; the other sums have no weights.
     """
 
     n_pairs: np.ndarray
@@ -75,9 +76,9 @@ def fewest_pairs(n_directions, dim):
         cycles += 1
 
 
-def empty_sums(dim, n_directions):
+def empty_sums(dim, n_directions, n_groups=1):
     """Sums of no pairs at all."""
-    n_slots = FIRST_EARLY + skipped_cycles(_WINDOW_HORIZON, n_directions)
+    n_slots = n_groups * (FIRST_EARLY + skipped_cycles(_WINDOW_HORIZON, n_directions))
     return RegressionSums(
         np.zeros(n_slots, dtype=np.int64),
         np.zeros(n_slots),
@@ -89,42 +90,81 @@ def empty_sums(dim, n_directions):
 
 
 @register_jitable(forceinline=True)
-def add_pair(sums, dim, average, half_difference, offset, squared_radius):
-    """Add one pair to the cycle in progress."""
-    sums.n_pairs[CURRENT] += 1
-    sums.squared_radius[CURRENT] += squared_radius
+def first_slot(sums, group, n_groups):
+    """First slot of a group of participants."""
+    return group * (sums.n_pairs.shape[0] // n_groups)
+
+
+@register_jitable(forceinline=True)
+def pairs_of_group(sums, group, n_groups):
+    """Pairs of a group of participants so far."""
+    slot = first_slot(sums, group, n_groups)
+    return sums.n_pairs[slot + CURRENT] + sums.n_pairs[slot + COMPLETE]
+
+
+@register_jitable(forceinline=True)
+def add_pair(sums, first, dim, average, half_difference, offset, squared_radius):
+    """Add one pair to the cycle in progress of the group with the given first slot."""
+    current = first + CURRENT
+    sums.n_pairs[current] += 1
+    sums.squared_radius[current] += squared_radius
     for i in range(dim):
-        sums.u[CURRENT, i] += average[i]
-        sums.d[CURRENT, i] += half_difference[i]
+        sums.u[current, i] += average[i]
+        sums.d[current, i] += half_difference[i]
         for j in range(dim):
-            sums.dx[CURRENT, i, j] += half_difference[i] * offset[j]
-            sums.dd[CURRENT, i, j] += half_difference[i] * half_difference[j]
+            sums.dx[current, i, j] += half_difference[i] * offset[j]
+            sums.dd[current, i, j] += half_difference[i] * half_difference[j]
 
 
 @register_jitable
-def close_cycle(sums, cycle):
-    """Move the cycle in progress, number `cycle` from zero, to the complete ones."""
+def close_cycle(sums, first, n_groups, cycle):
+    """Move the cycle in progress of a group, its number `cycle` from zero, to its complete ones."""
     dim = sums.d.shape[1]
-    early = FIRST_EARLY + cycle
-    last = COMPLETE + 1 if early >= sums.n_pairs.shape[0] else COMPLETE + 2
-    for target in range(COMPLETE, last):
-        slot = COMPLETE if target == COMPLETE else early
-        sums.n_pairs[slot] += sums.n_pairs[CURRENT]
-        sums.squared_radius[slot] += sums.squared_radius[CURRENT]
+    current, early = first + CURRENT, FIRST_EARLY + cycle
+    is_early = early < sums.n_pairs.shape[0] // n_groups
+    for target in range(COMPLETE, COMPLETE + 2 if is_early else COMPLETE + 1):
+        slot = first + (COMPLETE if target == COMPLETE else early)
+        sums.n_pairs[slot] += sums.n_pairs[current]
+        sums.squared_radius[slot] += sums.squared_radius[current]
         for i in range(dim):
-            sums.u[slot, i] += sums.u[CURRENT, i]
-            sums.d[slot, i] += sums.d[CURRENT, i]
+            sums.u[slot, i] += sums.u[current, i]
+            sums.d[slot, i] += sums.d[current, i]
             for j in range(dim):
-                sums.dx[slot, i, j] += sums.dx[CURRENT, i, j]
-                sums.dd[slot, i, j] += sums.dd[CURRENT, i, j]
-    sums.n_pairs[CURRENT] = 0
-    sums.squared_radius[CURRENT] = 0.0
+                sums.dx[slot, i, j] += sums.dx[current, i, j]
+                sums.dd[slot, i, j] += sums.dd[current, i, j]
+    sums.n_pairs[current] = 0
+    sums.squared_radius[current] = 0.0
     for i in range(dim):
-        sums.u[CURRENT, i] = 0.0
-        sums.d[CURRENT, i] = 0.0
+        sums.u[current, i] = 0.0
+        sums.d[current, i] = 0.0
         for j in range(dim):
-            sums.dx[CURRENT, i, j] = 0.0
-            sums.dd[CURRENT, i, j] = 0.0
+            sums.dx[current, i, j] = 0.0
+            sums.dd[current, i, j] = 0.0
+
+
+def windows_of_groups(sums, n_groups, n_directions):
+    """Window of each group of participants, a list; see `window`."""
+    parts = sums_by_group(sums, n_groups)
+    return [
+        window(part, part.n_pairs[CURRENT] + part.n_pairs[COMPLETE], n_directions) for part in parts
+    ]
+
+
+def sums_by_group(sums, n_groups):
+    """Sums of each group of participants.
+
+    Parameters
+    ----------
+    sums : RegressionSums
+    n_groups : int
+
+    Returns
+    -------
+    parts : list of RegressionSums
+        Views.
+    """
+    split = (values.reshape(n_groups, -1, *values.shape[1:]) for values in sums)
+    return [RegressionSums(*part) for part in zip(*split)]
 
 
 def window(sums: RegressionSums, n_pairs: int, n_directions: int) -> Window:

@@ -18,7 +18,7 @@ from geomstats_ldp.score_regression import (
     query_points,
     with_messages,
 )
-from geomstats_ldp.server.base import BaseServer
+from geomstats_ldp.server.base import BaseServer, group_report
 from geomstats_ldp.server.locking import alone
 
 
@@ -45,7 +45,7 @@ class RoundRecord(BaseServer):
         self.state, self.n_closed = initial_round_state(protocol), 0
         self._points = query_points(protocol, self.state)
         self._dealt = np.zeros(self.n_directions, dtype=np.int64)
-        self._closings, self._fit_of = [], (None, None)
+        self._closings, self._fit_of, self._prediction_of = [], (None, None), (None, None)
 
     def _position(self):
         position = {"state": self.state, "n_closed": self.n_closed, "_dealt": self._dealt.copy()}
@@ -74,7 +74,7 @@ class RoundRecord(BaseServer):
 
     @property
     def n_received(self):
-        """The same: no message waits for others."""
+        """Participants whose message has come; unlike in pairs, none waits for a second one."""
         return self.state.n_participants
 
     @property
@@ -103,6 +103,11 @@ class RoundRecord(BaseServer):
     def n_in_group(self):
         """Answers to the round opened last by group, shape [n_groups]."""
         return self.state.counts[-1].reshape(len(self.protocol.mechanisms), -1).sum(axis=1)
+
+    def answers_by_group(self):
+        """Answers to all rounds by group, in the order of the groups."""
+        counts = self.state.counts.reshape(self.state.n_opened, len(self.protocol.mechanisms), -1)
+        return counts.sum(axis=(0, 2)).tolist()
 
     def points(self, number):
         """Query points of a round that was opened, by group, shape [n_directions, *point_shape]."""
@@ -244,6 +249,11 @@ class RoundRecord(BaseServer):
         fit = self.fit()
         if fit is None:
             return None
+        if self._prediction_of[0] is not fit:
+            self._prediction_of = (fit, self._new_prediction(fit))
+        return self._prediction_of[1]
+
+    def _new_prediction(self, fit):
         if self.protocol.rounds.query is not None:
             return predict_single_query_scores(fit)
         twin = self.engine.twin
@@ -260,17 +270,9 @@ class RoundRecord(BaseServer):
             messages; zero while too few have answered for it to be known.
         """
         protocol = self.protocol
-        counts = self.state.counts.reshape(len(self.state.counts), len(protocol.mechanisms), -1)
         fit = self.fit()
         weights = np.zeros(len(protocol.mechanisms)) if fit is None else fit.precision
-        return {
-            name: {
-                "epsilon": mechanism.epsilon,
-                "n_participants": int(counts[:, number].sum()),
-                "weight": float(weights[number]),
-            }
-            for number, (name, mechanism) in enumerate(protocol.mechanisms.items())
-        }
+        return group_report(protocol, self.answers_by_group(), weights)
 
     @alone
     def learn_second_moment(self):

@@ -24,6 +24,7 @@ from geomstats_ldp.server.vectors import (
     check_batch,
     check_rows,
     message_vector,
+    refuse_rows_of_groups,
 )
 
 
@@ -103,7 +104,7 @@ class RoundServer(RoundRecord):
         ProtocolError
             If `n` is no number, or there is no such group.
         """
-        asked = self._asked(group)
+        asked = self.protocol.queries_of(group)
         if self.is_complete:
             return []
         if n is None:
@@ -112,16 +113,6 @@ class RoundServer(RoundRecord):
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
             raise ProtocolError(f"n must be a number of queries; got {n!r}")
         return [self._deal(asked) for _ in range(n)]
-
-    def _asked(self, group):
-        """Indices of the queries of a round that a group is asked."""
-        groups = list(self.protocol.mechanisms)
-        if group not in groups:
-            names = "None without groups" if groups == [None] else f"one of {groups}"
-            raise ProtocolError(f"group must be {names}; got {group!r}")
-        size = self.n_directions // len(groups)
-        start = groups.index(group) * size
-        return range(start, start + size)
 
     def _deal(self, asked):
         index = asked[int(np.argmin(self._dealt[asked.start : asked.stop]))]
@@ -215,11 +206,7 @@ class RoundServer(RoundRecord):
         RawDataWarning
             If rows cannot be messages; see `Server.replay`.
         """
-        if self.protocol.groups is not None:
-            raise InvalidMessageError(
-                "messages must be Message objects where there are groups of participants: rows of "
-                "an array do not say whose they are"
-            )
+        refuse_rows_of_groups(self.protocol)
         vectors, parts = check_batch(self.protocol, vectors), []
         with self._all_or_nothing():
             position = 0
@@ -276,7 +263,7 @@ class RoundServer(RoundRecord):
             )
         self.add_coords(*np.ascontiguousarray(addresses.T), coords)
         for group, mechanism in self.protocol.mechanisms.items():
-            asked = self._asked(group)
+            asked = self.protocol.queries_of(group)
             part = coords[(addresses[:, 1] >= asked.start) & (addresses[:, 1] < asked.stop)]
             if len(part) > 0:
                 check_rows(mechanism, part, part, part, strict=True)

@@ -16,11 +16,25 @@ from geomstats_ldp.geometry.regions import slack_of
 from geomstats_ldp.server.recursion import (
     LAST_SAFEGUARD,
     N_CAPPED,
+    N_IN_GROUP,
     N_PAIRS,
     N_PARTICIPANTS,
     N_PROJECTED,
+    OF_PAIRS,
+    OF_PEOPLE,
+    PUBLIC_VARIANCE,
+    SQUARES_OF_PAIRS,
+    SQUARES_OF_PEOPLE,
+    state_before,
 )
-from geomstats_ldp.server.regression import COMPLETE, CURRENT, FIRST_EARLY, RegressionSums
+from geomstats_ldp.server.regression import (
+    COMPLETE,
+    CURRENT,
+    FIRST_EARLY,
+    RegressionSums,
+    pairs_of_group,
+    sums_by_group,
+)
 
 #: Relative error of sums of many terms, generously.
 _ROUNDING = 1e-6
@@ -37,14 +51,59 @@ def check_state(protocol, state):
     """
     _check_counts(protocol, state)
     _check_points(protocol, state)
-    n_pairs, n_directions = int(state.clock[N_PAIRS]), len(protocol.directions)
+    n_pairs = 0
+    mechanisms = protocol.mechanisms.values()
+    for mechanism, sums in zip(mechanisms, sums_by_group(state.sums, len(mechanisms))):
+        n_in_group = int(sums.n_pairs[CURRENT] + sums.n_pairs[COMPLETE])
+        _check_sums(protocol, mechanism, sums, n_in_group)
+        n_pairs += n_in_group
     _require(
-        np.array_equal(state.sums.n_pairs, _slot_sizes(state.sums, n_pairs, n_directions)),
+        n_pairs == state.clock[N_PAIRS],
+        f"sums_n_pairs must add up to {state.clock[N_PAIRS]}, the number of pairs; got {n_pairs}",
+    )
+    _check_weights(protocol, state)
+
+
+def _check_sums(protocol, mechanism, sums, n_pairs):
+    """Check the sums over the pairs of one group of participants."""
+    n_directions = len(protocol.directions)
+    _require(
+        np.array_equal(sums.n_pairs, _slot_sizes(sums, n_pairs, n_directions)),
         "sums_n_pairs must add up to the number of pairs, cycle by cycle",
     )
-    _check_radii(protocol.schedule, state.sums, n_pairs)
-    _check_moments(state.sums, protocol.dim, n_pairs // n_directions)
-    _check_averages(state.sums, protocol.mechanism.support_radius)
+    _check_radii(protocol.schedule, sums, n_pairs)
+    _check_moments(sums, protocol.dim, n_pairs // n_directions)
+    _check_averages(sums, mechanism.support_radius)
+
+
+def _check_weights(protocol, state):
+    """Sums of weights are those of the pairs and people of their groups, and of who came alone."""
+    weights, groups = state.weights, range(len(protocol.mechanisms))
+    n_pairs = np.array([pairs_of_group(state.sums, group, len(groups)) for group in groups])
+    in_pairs = n_pairs, weights[:, OF_PAIRS], weights[:, SQUARES_OF_PAIRS]
+    people = weights[:, N_IN_GROUP], weights[:, OF_PEOPLE], weights[:, SQUARES_OF_PEOPLE]
+    alone = [every - 2 * part for every, part in zip(people, in_pairs)]
+    _require(
+        np.array_equal(weights[:, PUBLIC_VARIANCE], state_before(protocol).weights[:, 0])
+        and np.sum(weights[:, N_IN_GROUP]) == state.clock[N_PARTICIPANTS]
+        and _are_sums_of_weights(*in_pairs)
+        and _are_sums_of_weights(*alone),
+        "weights must be sums of weights of at most one over the pairs and people of each group",
+    )
+
+
+def _are_sums_of_weights(count, total, squares):
+    """Whether `count` weights in [0, 1] can have this total and this sum of squares."""
+    slack = _ROUNDING * (1 + count)
+    return bool(
+        np.all(
+            (count >= 0)
+            & (-slack <= squares)
+            & (squares <= total + slack)
+            & (total <= count + slack)
+            & (total**2 <= (count + slack) * (squares + slack))
+        )
+    )
 
 
 def _require(condition, text):
@@ -55,19 +114,19 @@ def _require(condition, text):
 def _check_counts(protocol, state):
     n_participants, n_pairs = int(state.clock[N_PARTICIPANTS]), int(state.clock[N_PAIRS])
     planned, round_pairs = protocol.n_participants, protocol.pairs_per_round
-    single = n_participants - 2 * n_pairs
+    single, n_groups = n_participants - 2 * n_pairs, len(protocol.mechanisms)
     _require(
-        n_pairs >= 0 and single in (0, 1),
-        f"counts must hold two participants a pair, and one more at most; got {n_participants} "
-        f"participants and {n_pairs} pairs",
+        n_pairs >= 0 and 0 <= single <= n_groups,
+        f"counts must hold two participants a pair, and {n_groups} more at most; got "
+        f"{n_participants} participants and {n_pairs} pairs",
     )
     if planned is not None:
         _require(
-            n_participants <= planned and (single == 0 or n_participants == planned),
+            n_participants <= planned and (single == 0 or 2 * n_pairs >= planned - n_groups),
             f"counts must stay within the plan of {planned} participants; got {n_participants}",
         )
         _require(
-            n_pairs % round_pairs == 0 or planned - n_participants <= 1,
+            n_pairs % round_pairs == 0 or planned - n_participants <= n_groups,
             f"counts must fill whole rounds of {round_pairs} pairs; got {n_pairs} pairs",
         )
     capped, projected, last = (

@@ -133,6 +133,29 @@ def check_batch(protocol, vectors):
     return finite_array("messages", vectors, ("n", *protocol.geometry.shape), InvalidMessageError)
 
 
+def refuse_rows_of_groups(protocol):
+    """Raise InvalidMessageError if rows of an array could be of any group."""
+    if protocol.groups is not None:
+        raise InvalidMessageError(
+            "messages must be Message objects where there are groups of participants: rows of an "
+            "array do not say whose they are"
+        )
+
+
+def pair_addresses(kept):
+    """Round and index of messages of a collection in pairs with groups, shape [n, 2].
+
+    Parameters
+    ----------
+    kept : sequence of (int, array of shape [n, *point_shape])
+        Pairs in their order, or single answers, with the number of the group that sent them.
+    """
+    groups = np.repeat([group for group, _ in kept], [len(vectors) for _, vectors in kept])
+    sides = [np.arange(len(vectors)) % 2 for _, vectors in kept]
+    sides = np.concatenate([np.zeros(0, dtype=np.int64), *sides])
+    return np.stack([np.cumsum(sides == 0) - 1, 2 * groups + sides], axis=1).astype(np.int64)
+
+
 def check_addressed(protocol, transcript):
     """Return messages, addresses and closings of a transcript of rounds, of the right types.
 
@@ -156,8 +179,8 @@ def check_addressed(protocol, transcript):
     """
     shape = ("n", protocol.dim)
     coords = finite_array("messages", transcript.messages, shape, InvalidMessageError)
-    addresses = _integers("addresses", transcript.addresses, (len(coords), 2))
-    closings = _integers("closings", transcript.closings, ("n",))
+    addresses = integers_of("addresses", transcript.addresses, (len(coords), 2))
+    closings = integers_of("closings", transcript.closings, ("n",))
     limits = np.array([protocol.rounds.n_rounds, protocol.n_query_points])
     if np.any(addresses < 0) or np.any(addresses >= limits):
         raise InvalidMessageError(
@@ -172,7 +195,7 @@ def check_addressed(protocol, transcript):
     return coords, addresses, closings
 
 
-def _integers(name, values, shape):
+def integers_of(name, values, shape):
     """Array of integers of a shape, as for `check_shape`, or InvalidMessageError."""
     check_shape(name, values, shape, InvalidMessageError)
     if np.asarray(values).dtype.kind not in "iu":

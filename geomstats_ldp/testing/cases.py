@@ -65,11 +65,13 @@ def parametrize_with_checks(cases: Iterable[Case]) -> Any:
     """
     import pytest
 
+    # The name of a case may cost a protocol: it is made once, not with each check.
+    named = [(case, str(case)) for case in cases]
     return pytest.mark.parametrize(
         ("case", "check"),
         [
-            pytest.param(case, check, id=f"{case}-{check.__name__.removeprefix('check_')}")
-            for case in cases
+            pytest.param(case, check, id=f"{name}-{check.__name__.removeprefix('check_')}")
+            for case, name in named
             for check in case.checks()
         ],
     )

@@ -53,7 +53,7 @@ class EstimatorCase(Case):
 
     def __str__(self):
         # Named by the protocol, which needs no run: pytest asks when it collects.
-        protocol = self._make()._make_protocol(self.n_features, len(self.rows))
+        protocol = self._protocol
         plan = " in rounds" if self.asks_in_rounds else ""
         name, loss = type(self.estimator).__name__, protocol.loss_spec["name"]
         return f"{name} {loss} on {protocol.space_spec['name']} {self.rows.shape[1:]}{plan}"
@@ -67,8 +67,12 @@ class EstimatorCase(Case):
     @property
     def asks_in_rounds(self) -> bool:
         """Whether the estimator collects in rounds, and not in pairs."""
-        protocol = self._make()._make_protocol(self.n_features, len(self.rows))
-        return protocol.rounds is not None
+        return self._protocol.rounds is not None
+
+    @cached_property
+    def _protocol(self):
+        """What a clone would send to devices."""
+        return self._make()._make_protocol(self.n_features, len(self.rows))
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -135,7 +139,7 @@ def state_of(estimator):
     if estimator.protocol_.rounds is not None:
         return [np.array(part) for part in state]
     pending = [message for _, message in sorted(estimator.server_.pending.items())]
-    parts = state.iterate, state.average, state.clock, *state.sums, state.safeguards, *pending
+    parts = (*state[:3], *state.sums, state.weights, state.safeguards, *pending)
     return [np.array(part) for part in parts]
 
 

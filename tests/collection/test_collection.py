@@ -5,8 +5,11 @@ import pytest
 from sqlalchemy import text
 
 from geomstats_ldp.collection import store, study, tables
+from geomstats_ldp.collection.client import Client
+from geomstats_ldp.collection.device import answer
 from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.rehearsal import Habits, Rehearsal
+from geomstats_ldp.exceptions import CollectionError, ProtocolError
 from geomstats_ldp.server import RoundServer
 
 
@@ -104,3 +107,68 @@ def test_a_round_ends_with_the_report_that_fills_it(run_service, n_participants)
         # On a slow machine a question is asked again before its answer comes, in a later round.
         rounds = transcript.addresses[:end, 0]
         assert np.sum(rounds == number) == size and rounds[-1] == number
+
+
+# ------------------------------------------------------------------------ groups
+
+#: Two epsilons that people may choose from.
+EPSILONS = "{strict = 1.0, open = 4.0}"
+
+
+@pytest.mark.parametrize("mechanism", ["privunit", "gaussian"])
+def test_people_choose_their_epsilon(run_service, mechanism, wait_until):
+    """Every report is read with the mechanism of its group, and all enter one estimate."""
+    epsilon = EPSILONS
+    if mechanism == "gaussian":
+        pytest.importorskip("opendp", reason="the mechanism is released by OpenDP")
+        epsilon += '\nmechanism = "gaussian"\ndelta = 1e-6'
+    service = run_service(n_participants=120, n_rounds=2, epsilon=epsilon)
+    chosen = np.random.default_rng(1).choice(["strict", "open"], size=300, p=[0.3, 0.7])
+    tokens = service.tokens(300)
+    outcome = Rehearsal(service.url, tokens, people(300), groups=chosen.tolist()).run()
+    engine, description = service.service.engine, service.collection.description
+    wait_until(lambda: service.http.get("/v1/status").json()["ended"])
+    check_against_in_process(engine, description, outcome)
+    told = service.http.get("/v1/status").json()["groups"]
+    assert sum(told.values()) == len(outcome.acknowledged) and min(told.values()) > 15
+    protocol = service.collection.protocol
+    counted = [protocol.group_of(message.index) for message in outcome.acknowledged.values()]
+    assert told == {name: counted.count(name) for name in protocol.mechanisms}
+
+
+def test_an_invitation_keeps_the_group_that_was_chosen(run_service):
+    service = run_service(epsilon=EPSILONS)
+    token, other = service.tokens(2)
+    protocol = service.collection.protocol
+    asked = service.post("/v1/questions", token, params={"group": "strict"})
+    assert protocol.group_of(asked.json()["query"]["index"]) == "strict"
+    again = service.post("/v1/questions", token, params={"group": "strict"})
+    assert again.json()["query"] == asked.json()["query"]
+    for group, status, code in (("open", 409, "other_group"), ("all", 422, "bad_group")):
+        refused = service.post("/v1/questions", token, params={"group": group})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
+    assert service.post("/v1/questions", other).status_code == 422
+    plain = run_service(url=f"{service.collection.url}2")
+    (token,) = plain.tokens(1)
+    assert plain.post("/v1/questions", token, params={"group": "open"}).status_code == 422
+    assert "groups" not in plain.http.get("/v1/status").json()
+
+
+def test_a_device_answers_for_the_group_of_its_owner(run_service, tmp_path, wait_until):
+    service = run_service(epsilon=EPSILONS)
+    fingerprint = service.collection.protocol.fingerprint
+    token, other = service.tokens(2)
+    datum, paths = [0.4, 1.2, 0.6], [tmp_path / "a.json", tmp_path / "b.json"]
+    with Client(service.url, token) as client:
+        with pytest.raises(ProtocolError, match="group or max_epsilon must be given"):
+            answer(client, fingerprint, datum, paths[0])
+        with pytest.raises(ProtocolError, match="group must be one of the groups"):
+            answer(client, fingerprint, datum, paths[0], group="all")
+        assert answer(client, fingerprint, datum, paths[0], group="strict")
+        assert not answer(client, fingerprint, datum, paths[0], group="strict")
+    with Client(service.url, other) as client:
+        client.question("open")
+        with pytest.raises(CollectionError, match="other_group"):
+            answer(client, fingerprint, datum, paths[1], group="strict")
+        assert not paths[1].exists()
+    wait_until(lambda: service.http.get("/v1/status").json()["groups"]["strict"] == 1)

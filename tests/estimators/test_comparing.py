@@ -19,6 +19,7 @@ from geomstats_ldp.exceptions import (
     ArgumentTypeError,
     NotReadyError,
     ProtocolError,
+    SeedWarning,
     UninformativeRegionWarning,
 )
 
@@ -128,8 +129,26 @@ def test_what_does_not_estimate_the_same_is_refused():
     with pytest.raises(ArgumentTypeError, match="argument 1 must be an estimator"):
         compare(pca, vectors)
     few = PrivatePCA(norm_bound=2.0, epsilon=8.0, initial_point=[1, 2, 1], random_state=0)
-    with pytest.raises(NotReadyError):
+    with pytest.raises(NotReadyError, match="argument 1 must be fitted"):
+        compare(pca, few)
+    with pytest.raises(NotReadyError, match="argument 1: a region takes"):
         compare(pca, few.fit(vectors[:6]))
+    with pytest.raises(ProtocolError, match="h must be a function of a point; got 3"):
+        compare(pca, fit_pca(seed=1)).functional(3)
+
+
+def test_groups_that_share_their_noise_are_told():
+    """With one seed the noise of two groups cancels in their difference."""
+    seeds = [2, 1, np.int64(2)]
+    means = [PrivateFrechetMean(epsilon=8.0, n_rounds=1, random_state=seed) for seed in seeds]
+    fits = [mean.fit(np.full((200, 2), 0.1)) for mean in means]
+    with pytest.warns(SeedWarning, match="arguments 0 and 2 .* random_state=2") as caught:
+        same = compare(*fits)
+    assert same.statistic < 1e-6 or same.difference(second=2).center == pytest.approx(0)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SeedWarning)
+        compare(*fits[:2])
 
 
 def test_labels_in_another_order_are_refused():

@@ -25,10 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWar
 INTERPRETED = Tuning(engine="geomstats")
 ESTIMATORS = [
     PrivatePCA(tuning=INTERPRETED),
-    PrivateFrechetMean(loss="pseudo_huber", scale=0.5, tuning=INTERPRETED),
-    PrivateVMFLocation(tuning=INTERPRETED),
-    PrivateSPDCovariance(tuning=INTERPRETED),
-    PrivatePCA(n_rounds=3, tuning=INTERPRETED),
     PrivateFrechetMean(n_rounds=3, tuning=INTERPRETED),
     PrivateLinearRegression(tuning=INTERPRETED),
 ]
@@ -43,6 +39,10 @@ def test_scikit_learn_check(estimator, check):
 @parametrize_with_checks(
     [
         PrivatePCA(epsilon=float("inf"), tuning=INTERPRETED),
+        PrivatePCA(n_rounds=3, tuning=INTERPRETED),
+        PrivateFrechetMean(loss="pseudo_huber", scale=0.5, tuning=INTERPRETED),
+        PrivateVMFLocation(tuning=INTERPRETED),
+        PrivateSPDCovariance(tuning=INTERPRETED),
         PrivateFrechetMean(tuning=INTERPRETED),
         PrivateVMFLocation(n_rounds=3, tuning=INTERPRETED),
         PrivateHuberRegression(n_rounds=None, tuning=INTERPRETED),

@@ -28,6 +28,12 @@ from geomstats_ldp import (
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.protocol import InferenceRule, RadiusRule
 
+# Batch answers are of clipped rows too, and the Hessian is taken as it comes.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.ClippingWarning"),
+    pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning"),
+]
+
 N = 200_000
 #: Bias of order h^2 = 1e-3 in the Hessian, against standard errors of 1e-2 and more.
 RADIUS = 0.03

@@ -73,7 +73,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",  # the others compile
+    ["plane", *(pytest.param(name, marks=pytest.mark.slow) for name in ("disc", "sphere"))],
+)
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_without_noise_it_is_the_median_of_geomstats(name):
     space, draw, data_radius, n_rounds = CASES[name]

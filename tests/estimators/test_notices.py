@@ -13,7 +13,7 @@ from geomstats_ldp import (
     PrivateVMFLocation,
     Tuning,
 )
-from geomstats_ldp.emulation import Clipping
+from geomstats_ldp.data_reader import Clipping
 from geomstats_ldp.exceptions import (
     ClippingWarning,
     DiscardWarning,
@@ -59,7 +59,9 @@ def test_rows_past_the_bounds_are_counted():
     X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(1000, 2))
     X[:300] += 3.0
     warning = caught(ClippingWarning, lambda: mean.fit(X))
-    assert "30% of the rows" in str(warning.message) and "data_radius=1.0" in str(warning.message)
+    assert "30% of the rows lie outside the public bounds of FrechetLoss(data_radius=1) and" in str(
+        warning.message
+    )
     assert warning.filename == __file__
     assert mean.diagnostics_["clipped_share"] == 0.3
     X[:300] -= 3.0

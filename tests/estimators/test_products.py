@@ -48,6 +48,7 @@ def test_a_mean_without_privacy(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(REFERENCES))
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning")
 def test_coverage(name):
     """40 runs; 0.95 less four Monte Carlo standard errors of 0.034 is 0.81."""
     covered = 0

@@ -109,10 +109,16 @@ def test_region_in_poincare_coordinates_is_that_of_the_hyperboloid():
     disc, center = Hyperbolic(dim=2, coords_type="ball"), np.array([0.2, -0.1])
     data = ball_data(200, seed=3)
     by_region = PrivateFrechetMean(
-        disc, tuning=Tuning(working_region=geodesic_ball(center, 0.7)), random_state=0
+        disc,
+        tuning=Tuning(working_region=geodesic_ball(center, 0.7), engine="geomstats"),
+        random_state=0,
     ).fit(data)
     by_radius = PrivateFrechetMean(
-        disc, initial_point=center, region_radius=0.7, random_state=0
+        disc,
+        initial_point=center,
+        region_radius=0.7,
+        tuning=Tuning(engine="geomstats"),
+        random_state=0,
     ).fit(data)
     assert by_region.protocol_ == by_radius.protocol_
     np.testing.assert_array_equal(by_region.estimate_, by_radius.estimate_)

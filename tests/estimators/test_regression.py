@@ -16,7 +16,7 @@ from geomstats_ldp import (
     PrivateLogisticRegression,
     Tuning,
 )
-from geomstats_ldp.exceptions import ProtocolError, WeakCurvatureWarning
+from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError, WeakCurvatureWarning
 from geomstats_ldp.geometry import geodesic_ball
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server import RoundServer
@@ -75,10 +75,12 @@ def test_the_table_is_that_of_the_covariance(people):
     X, y = people
     model = PrivateHuberRegression(0.4, BOUND, epsilon=4.0, random_state=0).fit(X, y)
     table = model.summary(level=0.9)
+    # By central differences of the coefficients.
+    assert np.allclose(table.standard_error, np.sqrt(np.diag(model.covariance_)), rtol=1e-6)
     scale = np.array([BOUND / np.sqrt(2), 1, 1])  # of the intercept
     basis = model.protocol_.geometry.basis
-    covariance = scale[:, None] * (basis.T @ model.covariance_ @ basis) * scale
-    assert np.allclose(table.standard_error, np.sqrt(np.diag(covariance)), rtol=1e-6)
+    inner = basis.T @ model.confidence_region().covariance @ basis
+    assert np.allclose(model.covariance_, scale[:, None] * inner * scale)
     width = stats.norm.ppf(0.95) * table.standard_error
     assert np.allclose(table.interval.T, [model.estimate_ - width, model.estimate_ + width])
     assert np.allclose(table.pvalues, 2 * stats.norm.sf(np.abs(table.z)))
@@ -89,14 +91,32 @@ def test_the_table_is_that_of_the_covariance(people):
     assert np.allclose(model.predict(X), model.intercept_ + X @ model.coef_)
 
 
+def test_the_hessian_is_that_of_least_squares(people):
+    """E z z^T of rows z = (1, x), whatever constant the loss puts in front."""
+    X, y = people
+    model = PrivateLinearRegression(BOUND, 3.0, epsilon=np.inf, random_state=0).fit(X, y)
+    z = np.column_stack([np.ones(len(X)), X])
+    assert np.allclose(model.hessian_, z.T @ z / len(z), atol=0.05)
+    assert str(model.summary()).count("8 rounds") == 1
+    one = clone(model).set_params(n_rounds=1).fit(X, y).summary()
+    assert "1 round\n" in str(one)
+
+
 def test_results_do_not_depend_on_the_units(people):
     X, y = people
     models = [
         PrivateHuberRegression(0.4 * b, BOUND * a, epsilon=4.0, random_state=0).fit(a * X, b * y)
         for a, b in ((1.0, 1.0), (1e6, 1e-3))
     ]
-    small, large = (model.summary() for model in models)
     units = np.array([1e-3, 1e-9, 1e-9])
+    squares = np.outer(units, units)
+    small, large = models
+    assert np.allclose(large.covariance_, squares * small.covariance_, rtol=1e-6)
+    # The loss is in squares of the target's unit, which is 1e-3 as well.
+    assert np.allclose(large.hessian_, 1e-6 / squares * small.hessian_, rtol=1e-6)
+    expected = 1e-12 / squares * small.score_covariance_
+    assert np.allclose(large.score_covariance_, expected, rtol=1e-6)
+    small, large = (model.summary() for model in models)
     assert np.allclose(large.estimate, units * small.estimate, rtol=1e-6)
     assert np.allclose(large.standard_error, units * small.standard_error, rtol=1e-6)
 
@@ -210,8 +230,13 @@ def test_arguments_that_do_not_fit_are_refused():
     X, y = np.ones((4, 2)), [0, 1, 0, 1]
     with pytest.raises(ProtocolError, match="classes must be two different labels"):
         PrivateLogisticRegression(classes=[1, 1]).fit(X, y)
-    with pytest.raises(ProtocolError, match="to fit initial_point"):
+    said = "^X must have 1 features to fit initial_point, which holds the intercept and .*; got 2"
+    with pytest.raises(ProtocolError, match=said):
         PrivateHuberRegression(initial_point=[0.0, 0.0]).fit(X, y)
+    with pytest.raises(ProtocolError, match=r"^initial_point must .*; got \(1,\)"):
+        PrivateHuberRegression(initial_point=[0.0]).fit(X, y)
+    with pytest.raises(ArgumentTypeError, match="fit_intercept must be True or False; got 'no'"):
+        PrivateLinearRegression(fit_intercept="no").fit(X, y)
     with pytest.raises(ProtocolError, match="feature_bound"):
         PrivateLinearRegression(feature_bound=-1.0).fit(X, y)
 

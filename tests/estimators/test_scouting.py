@@ -66,6 +66,7 @@ def test_one_of_the_two_may_be_known(known):
     assert abs(model.estimate_ @ AXIS) > 0.98
 
 
+@pytest.mark.slow  # compiles
 def test_scouts_find_a_subspace_and_the_bound_of_its_variances():
     rows = np.random.default_rng(1).normal(size=(9000, 4)) * [90.0, 60.0, 20.0, 20.0]
     model = scouting_pca(n_components=2, epsilon=8.0).fit(rows[:8000])

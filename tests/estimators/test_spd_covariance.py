@@ -117,6 +117,7 @@ def test_messages_are_matrices():
 
 
 @pytest.mark.slow  # compiles
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.SafeguardWarning")
 def test_engines_agree():
     rows = make_rows(200, target=np.diag([0.5, 0.4, 0.6]))
     engines = [Tuning(engine=engine) for engine in ("compiled", "geomstats")]

@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateSPDCovariance, Tuning
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import geodesic_ball, spectral_band
 from geomstats_ldp.protocol import InferenceRule, RadiusRule
 
@@ -92,3 +93,27 @@ def test_every_estimator_takes_a_working_region():
         model = PrivateSPDCovariance(norm_bound=2.0, tuning=tuning).start(2)
         bounds.append(model.protocol_.mechanism.bound)
     assert bounds[1] < bounds[0]
+
+
+TRIANGLE = [[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]]
+
+
+def test_a_cycle_of_directions_of_ones_own():
+    """Three directions are the shortest cycle of the plane: a region takes fewer people."""
+    rows, tuning = make_data(20), Tuning(directions=TRIANGLE)
+    pca = make_pca(tuning=tuning).fit(rows)
+    np.testing.assert_array_equal(pca.protocol_.directions, TRIANGLE)
+    assert pca.diagnostics_["n_regression_pairs"] == 6
+    assert pca.diagnostics_["gram_condition_number"] == pytest.approx(1.0)
+    rounds = make_pca(tuning=tuning, n_rounds=2, n_participants=60).start()
+    assert rounds.protocol_.n_query_points == 3
+    flat = PrivateFrechetMean(n_rounds=2, tuning=tuning, n_participants=60).start(n_features=2)
+    assert flat.protocol_.rounds.query is None and flat.protocol_.n_query_points == 3
+    assert clone(pca).fit(rows).estimate_.tolist() == pca.estimate_.tolist()
+
+
+@pytest.mark.parametrize("directions", [TRIANGLE[:2], [[1.0, 0.0], [-1.0, 0.0]], 3.0, "x"])
+@pytest.mark.parametrize("n_rounds", [None, 2])
+def test_directions_that_do_not_learn_all_columns_alike_are_refused(directions, n_rounds):
+    with pytest.raises(ProtocolError, match="directions must"):
+        make_pca(tuning=Tuning(directions=directions), n_rounds=n_rounds).start()

@@ -37,7 +37,10 @@ def fit(model, *options, columns="height,weight,waist"):
 MODELS = {
     "pca": (PrivatePCA(norm_bound=2.5), ["--norm-bound", "2.5"]),
     "direction": (PrivateVMFLocation(), []),
-    "mean": (PrivateFrechetMean(data_radius=2.5), ["--norm-bound", "2.5"]),
+    "mean": (
+        PrivateFrechetMean(data_radius=2.5, region_radius=2.5, n_rounds=1),
+        ["--norm-bound", "2.5"],
+    ),
     "covariance": (PrivateSPDCovariance(norm_bound=2.5), ["--norm-bound", "2.5"]),
 }
 
@@ -134,12 +137,25 @@ def test_means_come_in_the_units_of_the_file(people):
 
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_a_region_that_reaches_the_edge_is_said(people, capsys):
-    """Means far from where they are sought, because the columns are not centred."""
+    """Means far from where they are sought."""
     said = "The 95% region reaches the edge of where the answer was sought"
     assert fit("mean", "--norm-bound", "2.5", *UNITS, "--seed", "0") == 0
     assert said not in capsys.readouterr().out
-    assert fit("mean", "--norm-bound", "300", "--seed", "0") == 0
-    assert said in capsys.readouterr().out
+    assert fit("mean", "--norm-bound", "300", "--region-radius", "1", "--seed", "0") == 0
+    printed = capsys.readouterr()
+    assert said in printed.out
+    assert "--subtract nearer to it, a larger --region-radius" in printed.err
+
+
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_means_are_sought_as_far_as_the_data_go(people):
+    """Columns that are not centred: their means are longer than one, the estimator's default."""
+    options = ["--norm-bound", "300", "--epsilon", "inf", "--seed", "0", "--json", "mean.json"]
+    assert fit("mean", *options) == 0
+    with open("mean.json") as file:
+        record = json.load(file)
+    assert record["is_informative"]
+    np.testing.assert_allclose(record["estimate"], ROWS.mean(axis=0), rtol=1e-6)
 
 
 def test_covariances_are_named_by_their_columns(people, capsys):
@@ -156,12 +172,21 @@ def test_covariances_are_named_by_their_columns(people, capsys):
 @pytest.mark.parametrize(
     ("model", "options", "error"),
     [
-        ("mean", ["--norm-bound", "-1"], "data_radius must be"),
+        ("mean", ["--norm-bound", "-1"], "--norm-bound must be in"),
+        ("pca", ["--norm-bound", "-1"], "--norm-bound must be in"),
+        ("mean", ["--norm-bound", "1", "--region-radius", "0"], "--region-radius must be in"),
+        ("mean", ["--norm-bound", "1", "--rounds", "0"], "--rounds must be an integer"),
+        ("direction", ["--seed", "-1"], "--seed must be"),
+        ("pca", ["--norm-bound", "1", "--initial-point", "0,0,0"], "--initial-point must"),
         ("mean", ["--norm-bound", "1", "--subtract", "1,2"], "--subtract must have 3 finite"),
         ("mean", ["--norm-bound", "1", "--divide-by", "1,0,1"], "--divide-by must have positive"),
-        ("pca", ["--norm-bound", "1", "--initial-point", "1,2"], "X must have shape"),
-        ("pca", ["--norm-bound", "1", "--mechanism", "laplace"], "mechanism must be one of"),
-        ("direction", ["--level", "1"], "level must be in"),
+        (
+            "pca",
+            ["--norm-bound", "1", "--initial-point", "1,2"],
+            "--initial-point must have 3 numbers",
+        ),
+        ("pca", ["--norm-bound", "1", "--mechanism", "laplace"], "--mechanism must be one of"),
+        ("direction", ["--level", "1"], "--level must be in"),
         ("regression", ["--scale", "1", "--target", "waist"], "--target must be one column"),
         ("regression", ["--target", "age"], "--scale must be given for --kind huber"),
         ("regression", ["--scale", "1", "--target", "age"], "no such column"),
@@ -194,9 +219,30 @@ def test_missing_columns_are_named(people, capsys):
 
 
 def test_too_few_rows_are_said(people, capsys):
-    np.savetxt("people.csv", ROWS[:5], "%.3f", ",", header="height,weight,waist", comments="")
+    np.savetxt("people.csv", ROWS[:3], "%.3f", ",", header="height,weight,waist", comments="")
     assert fit("mean", "--norm-bound", "1", *UNITS) == 2
     assert capsys.readouterr().err
+
+
+def test_labels_that_are_no_labels_are_blamed_on_the_target(people, capsys):
+    options = ["--kind", "logistic", "--feature-bound", "1", "--target", "waist"]
+    assert fit("regression", *options, columns="height,weight") == 2
+    assert "error: --target must hold the classes [0, 1] only" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        (("--picture", "answer.foo"), "it must end with .png, .pdf, .svg; got 'answer.foo'"),
+        (("--picture", "nowhere/answer.png"), "there is no folder nowhere"),
+        (("--json", "nowhere/answer.json"), "there is no folder nowhere"),
+        (("--norm-bound", "two"), "a number or scout is needed; got 'two'"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_the_work(option, error, people, capsys):
+    with pytest.raises(SystemExit):
+        fit("pca", "--norm-bound", "1", *option)
+    assert error in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["1,x", ""])

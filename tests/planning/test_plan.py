@@ -118,6 +118,16 @@ def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
         ({"n": [1000], "largest_emulation": 500}, "largest_emulation=500"),
         ({"n": [1000], "n_emulations": 1}, "n_emulations"),
         ({"n": [1000], "level": 2}, "level"),
+        ({"n": "1000"}, "n must be an integer"),
+        ({"n": None}, "n must be an integer"),
+        ({"n": 1000, "epsilon": "4"}, "epsilon must be a real number"),
+        ({"n": 1000, "epsilon": []}, "epsilon must have at least one value"),
+        ({"n": 1000, "bounds": {"epsilon": []}}, "epsilon must have at least one value"),
+        ({"n": 1000, "bounds": "norm_bound"}, "bounds must be a dict"),
+        ({"n": 1000, "functional": 3}, "functional must be a function"),
+        ({"n": 1000, "random_state": None}, "random_state must be an integer"),
+        ({"n": 1000, "estimator": "x"}, "estimator must be an estimator"),
+        ({"n": 1000, "estimator": PrivateVMFLocation}, "estimator must be an estimator"),
         ({"n": [1000], "epsilon": [1.0, {"strict": 1.0}]}, "epsilon must be one number for a plan"),
         ({"n": [1000], "pilot": [1.0, 2.0]}, "pilot must hold"),
         ({"n": [1000], "pilot": [[1.0, math.nan, 0.0]] * 3}, "pilot must"),
@@ -125,8 +135,17 @@ def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
 )
 def test_bad_arguments_are_named(arguments, match):
     estimator = PrivateVMFLocation(initial_point=LAW)
-    with pytest.raises(ValueError, match=match):
-        plan(estimator, **({"pilot": people(20, 0)} | arguments))
+    with pytest.raises(ProtocolError, match=match):
+        plan(**({"estimator": estimator, "pilot": people(20, 0)} | arguments))
+
+
+def test_one_number_is_a_sequence_of_one():
+    estimator, rows = PrivateFrechetMean(epsilon=8.0, region_radius=2.0, n_rounds=1), people(50, 0)
+    values = {"n": 200, "epsilon": 4.0, "bounds": {"data_radius": 2.0}}
+    listed = {"n": [200], "epsilon": [4.0], "bounds": {"data_radius": [2.0]}}
+    alone, in_lists = (plan(estimator, rows, n_emulations=2, **one) for one in (values, listed))
+    assert alone == in_lists
+    assert alone.rows[0].setting == {"epsilon": 4.0, "data_radius": 2.0}
 
 
 @pytest.mark.slow
@@ -184,6 +203,25 @@ def test_a_regression_is_planned_from_rows_with_their_target():
     classes = PrivateLogisticRegression(2.0, epsilon=math.inf, classes=["no", "yes"])
     (found,) = plan(classes, np.column_stack([X, y > 0.3]), **options).rows
     assert math.isfinite(found.width)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--n", "1"], "error: --n must be an integer of at least 2; got 1"),
+        (["--n", "200", "--epsilon", "0"], "error: --epsilon must be"),
+        (["--n", "200", "--level", "1"], "error: --level must be"),
+        (["--n", "200", "--emulations", "1"], "error: --emulations must be"),
+        (["--n", "200", "--seed", "-1"], "error: --seed must be"),
+        (["--n", "200", "--bound", "norm=1"], "error: --bound must be parameters of PrivatePCA"),
+    ],
+)
+def test_errors_of_the_command_name_its_options(options, error, tmp_path, capsys):
+    pilot = tmp_path / "pilot.csv"
+    np.savetxt(pilot, people(20, 0), delimiter=",", header="height,weight,waist", comments="")
+    command = ["plan", str(STUDY), "--pilot", str(pilot), "--columns", "height,weight,waist"]
+    assert main([*command, *options]) == 2
+    assert error in capsys.readouterr().err
 
 
 @pytest.mark.slow

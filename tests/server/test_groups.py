@@ -121,7 +121,6 @@ def test_texts_whose_groups_are_none_are_refused(protocol, change, match):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"n_rounds": None}, "epsilon must be one number for pairs.*set n_rounds"),
         ({"epsilon": {}}, "epsilon must name 1 to 64 groups; got 0"),
         ({"epsilon": {1: 2.0}}, "epsilon must name groups by texts"),
         ({"epsilon": {"a": -1.0}}, "epsilon must be"),

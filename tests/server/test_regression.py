@@ -142,8 +142,8 @@ def test_window_is_exact_when_the_early_slots_are_used_up():
     cycles = n_slots + 50
     for cycle in range(cycles):
         for _ in range(4):
-            add_pair(sums, 2, np.ones(2), np.array([1.0, 2.0]), np.array([0.5, 0.25]), 0.3125)
-        close_cycle(sums, cycle)
+            add_pair(sums, 0, 2, np.ones(2), np.array([1.0, 2.0]), np.array([0.5, 0.25]), 0.3125)
+        close_cycle(sums, 0, 1, cycle)
     result = window(sums, 4 * cycles, 4)
     skipped = math.ceil(math.ceil((4 * cycles) ** (1 / 3)) / 4)
     assert result.n_pairs == 4 * (cycles - skipped)

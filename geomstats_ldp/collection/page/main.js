@@ -48,13 +48,18 @@ const REFUSALS = {
   410: "This collection has ended. Thank you for coming.",
 };
 
+/** The same for what a status does not say alone. */
+const REFUSALS_BY_CODE = {
+  other_group: "This invitation has chosen another group on an earlier visit, and cannot change it.",
+};
+
 /** Say in kind words why this cannot go on. */
 function explain(error) {
   if (error instanceof ProtocolError) {
     const note = "Nothing of yours has been sent. Please tell the organisers what it says here.";
     refuse(error.message, { note });
   } else if (error instanceof Refusal) {
-    refuse(REFUSALS[error.status] ?? `The service does not take this (status ${error.status}).`);
+    refuse(REFUSALS_BY_CODE[error.code] ?? REFUSALS[error.status] ?? `The service does not take this (status ${error.status}).`);
   } else {
     refuse("Something went wrong on this page. Please load it again; an answer is never drawn twice.");
   }
@@ -72,13 +77,11 @@ const announceWait = (reason, seconds) => fill("status", WAITS[reason](duration(
 // ---------------------------------------------------------------- before
 
 function showProtocol({ protocol, link, form }) {
-  const { epsilon } = protocol.mechanism;
   if (form.title) fill("title", String(form.title));
   if (form.introduction) fill("introduction", String(form.introduction));
   fill("request", `${request(protocol)} What is estimated is the ${AIMS[protocol.record.loss.name]} of everybody who answers.`);
-  const factor = figure(Math.exp(epsilon));
-  fill("epsilon", `Epsilon is ${figure(epsilon)}: your answer can change the odds of anything about your numbers by a factor of at most ${factor}. ${strength(epsilon)}`);
-  fill("odds", [0.01, 0.1, 0.5].map((prior) => oddsRow(prior, posterior(prior, epsilon))));
+  showEpsilon(protocol.mechanism.epsilon);
+  showGroups(protocol);
   fill("fingerprint", grouped(protocol.fingerprint));
   fill("protocol", JSON.stringify(protocol.record, null, 1));
   if (link.fingerprint) {
@@ -86,10 +89,32 @@ function showProtocol({ protocol, link, form }) {
   } else {
     fill("match", "Your link does not say. Please compare this fingerprint with the published one:");
     byId("allow").hidden = false;
-    fill("allowed-label", `I allow this protocol, with an epsilon of ${figure(epsilon)}.`);
   }
   byId("match").className = link.fingerprint ? "good" : "note";
 }
+
+/** What an answer can tell, at the epsilon of the person or, before they choose, the largest there is. */
+function showEpsilon(epsilon) {
+  const factor = figure(Math.exp(epsilon));
+  fill("epsilon", `Epsilon is ${figure(epsilon)}: your answer can change the odds of anything about your numbers by a factor of at most ${factor}. ${strength(epsilon)}`);
+  fill("odds", [0.01, 0.1, 0.5].map((prior) => oddsRow(prior, posterior(prior, epsilon))));
+  fill("allowed-label", `I allow this protocol, with an epsilon of ${figure(epsilon)}.`);
+}
+
+/** A choice of the group, where people may choose between several epsilons. */
+function showGroups({ groups }) {
+  byId("groups").hidden = groups.length === 0;
+  for (const [place, { name, mechanism }] of groups.entries()) {
+    const options = { type: "radio", name: "group", id: `group-${place}`, value: String(place), "aria-describedby": "consent-error" };
+    const choice = element("input", options);
+    choice.addEventListener("change", () => showEpsilon(mechanism.epsilon));
+    const label = element("label", { for: `group-${place}` }, `${name}: epsilon ${figure(mechanism.epsilon)}`);
+    byId("groups").append(element("p", { class: "check" }, choice, label));
+  }
+}
+
+/** The group that is chosen, or undefined. */
+const chosenGroup = ({ groups }) => groups[document.querySelector('input[name="group"]:checked')?.value];
 
 function oddsRow(prior, after) {
   const bar = element("span", { class: "bar", "aria-hidden": "true" }, element("span"));
@@ -99,12 +124,18 @@ function oddsRow(prior, after) {
 
 /** Wait until the person takes part; returns what they allow. */
 function consent({ protocol, link }) {
-  if (link.fingerprint) return nextSubmit("consent", () => ({ fingerprint: link.fingerprint }));
   return nextSubmit("consent", () => {
-    const isAllowed = byId("allowed").checked;
-    fill("consent-error", isAllowed ? [] : "Please tick this first, if you agree.");
-    if (!isAllowed) byId("allowed").focus();
-    return isAllowed ? { maxEpsilon: protocol.mechanism.epsilon } : null;
+    const group = chosenGroup(protocol);
+    const isChosen = protocol.groups.length === 0 || group !== undefined;
+    const isAllowed = Boolean(link.fingerprint) || byId("allowed").checked;
+    const missing = isAllowed ? "Please choose one of these first." : "Please tick this first, if you agree.";
+    fill("consent-error", isAllowed && isChosen ? [] : missing);
+    if (!isAllowed || !isChosen) {
+      byId(isAllowed ? "group-0" : "allowed").focus();
+      return null;
+    }
+    const { epsilon } = (group ?? protocol).mechanism;
+    return { group: group?.name, ...(link.fingerprint ? { fingerprint: link.fingerprint } : { maxEpsilon: epsilon }) };
   });
 }
 
@@ -121,7 +152,7 @@ function nextSubmit(id, read) {
 
 // ---------------------------------------------------------------- review and send
 
-function review(question, datum, typed, words) {
+function review(question, group, datum, typed, words) {
   state.datum = datum;
   const lines = typed.map((line) => element("span", { class: "line" }, line));
   fill("stays", term("Your numbers", lines), term("What they mean", words));
@@ -129,6 +160,7 @@ function review(question, datum, typed, words) {
     "leaves",
     term("A random number", "one of 18,446,744,073,709,551,616"),
     term("The question it answers", `round ${question.round + 1}, question ${question.index + 1}`),
+    ...(group ? [term("Group that you have chosen", group.name)] : []),
     term("Fingerprint of the protocol", `${question.fingerprint.slice(0, 12)}…`),
   );
   show("review");
@@ -196,9 +228,9 @@ async function takePart(store, service, link) {
   const participant = new Participant(offer.protocol, await consent(offer));
   byId("consent").querySelector("button").disabled = true;
   fill("status", "Asking for a question…");
-  const { query } = await service.question();
-  offer.protocol.checkQuery(query);
-  const form = new Form(offer.protocol, offer.form, (...found) => review(query, ...found));
+  const { query } = await service.question(participant.group?.name);
+  participant.checkQuery(query);
+  const form = new Form(offer.protocol, offer.form, (...found) => review(query, participant.group, ...found));
   byId("back").addEventListener("click", () => show("numbers"));
   show("numbers");
   await clicked("send");

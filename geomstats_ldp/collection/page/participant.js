@@ -17,18 +17,33 @@ export class Participant {
    * @param {object} allowed What its owner knows or allows; one of the two has to be given.
    * @param {string} [allowed.fingerprint] Of the protocol that was published.
    * @param {number} [allowed.maxEpsilon] Largest epsilon to spend.
+   * @param {string} [allowed.group] Name of the group that its owner has chosen, where there are some.
    */
-  constructor(protocol, { fingerprint, maxEpsilon }) {
+  constructor(protocol, { fingerprint, maxEpsilon, group }) {
     if (fingerprint === undefined && maxEpsilon === undefined) {
       throw new ProtocolError("A fingerprint, or the largest epsilon that you allow, has to be given.");
     }
     if (fingerprint !== undefined && fingerprint !== protocol.fingerprint) {
       throw new ProtocolError("The service offers another protocol than the one that was published.");
     }
-    if (maxEpsilon !== undefined && !(protocol.mechanism.epsilon <= maxEpsilon)) {
+    this.group = protocol.groups.find(({ name }) => name === group);
+    if (protocol.groups.length > 0 && this.group === undefined) {
+      throw new ProtocolError("One of the groups of the protocol has to be chosen.");
+    }
+    this.mechanism = (this.group ?? protocol).mechanism;
+    if (maxEpsilon !== undefined && !(this.mechanism.epsilon <= maxEpsilon)) {
       throw new ProtocolError("The protocol spends a larger epsilon than you allow.");
     }
     this.protocol = protocol;
+  }
+
+  /** Point of a query that may be answered: one of the protocol, to the group of this person. */
+  checkQuery(query) {
+    const point = this.protocol.checkQuery(query);
+    if (this.protocol.groups.length > 0 && this.protocol.groupOf(query.index) !== this.group) {
+      throw new ProtocolError("The question is for another group than the one that you have chosen.");
+    }
+    return point;
   }
 
   /** Score in frame coordinates; zero for a datum that has none. */
@@ -62,10 +77,10 @@ export class Participant {
    *     number of JavaScript holds, so that the text is written by hand.
    */
   respond(query, datum, fill = systemWords) {
-    const point = this.protocol.checkQuery(query);
+    const point = this.checkQuery(query);
     if (this.#hasAnswered) throw new ProtocolError("This device has answered.");
     this.#hasAnswered = true;
-    const candidate = drawCandidate(this.protocol.mechanism, this.score(datum, point), fill);
+    const candidate = drawCandidate(this.mechanism, this.score(datum, point), fill);
     const { fingerprint, round, index } = query;
     return `{"candidate":${candidate},"fingerprint":"${fingerprint}","index":${index},"round":${round}}`;
   }

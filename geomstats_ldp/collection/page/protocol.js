@@ -17,6 +17,8 @@ const FIELDS = [
 ];
 /** Models of hyperbolic space that a protocol may name for typing data; scores are on the hyperboloid. */
 const MODELS = ["poincare_ball", "half_space"];
+const LARGEST_GROUPS = 64;
+const LONGEST_NAME = 64;
 const QUERY_FIELDS = ["fingerprint", "round", "index", "side", "point"];
 const SIDES = ["plus", "minus", "base", "round"];
 
@@ -96,12 +98,29 @@ function checkCoordinates(record) {
   }
 }
 
+/** Groups of people with a mechanism of their own: records with a name and a mechanism. */
+function checkGroups(groups) {
+  const isList = Array.isArray(groups) && groups.length >= 1 && groups.length <= LARGEST_GROUPS;
+  if (!isList) throw new ProtocolError("The protocol must name a few groups.");
+  for (const group of groups) {
+    requireFields(group, ["name", "mechanism"], "A group");
+    const { name, mechanism } = group;
+    const isNamed = typeof name === "string" && name.length >= 1 && name.length <= LONGEST_NAME;
+    if (!isNamed) throw new ProtocolError("A group must have a name.");
+    if (!isObject(mechanism) || !(mechanism.dim <= LIMITS.dim)) {
+      throw new ProtocolError("The protocol asks for more than a device should give.");
+    }
+  }
+  const names = groups.map(({ name }) => name);
+  if (new Set(names).size < names.length) throw new ProtocolError("Two groups have the same name.");
+}
+
 /** A protocol that a device may answer. */
 export class Protocol {
   /** @param {string} text As the service published it; the fingerprint is the digest of this text. */
   constructor(text) {
     const record = parseStrictly(text);
-    requireFields(record, FIELDS, "The protocol", ["coordinates"]);
+    requireFields(record, FIELDS, "The protocol", ["coordinates", "groups"]);
     if (record.format !== FORMAT) throw new ProtocolError(`The protocol must have format ${FORMAT}.`);
     for (const name of ["loss", "working_region", "inference"]) {
       if (!isObject(record[name])) throw new ProtocolError(`The protocol has no ${name}.`);
@@ -109,9 +128,12 @@ export class Protocol {
     checkLimits(record);
     this.fingerprint = sha256(text);
     this.record = record;
+    if (Object.hasOwn(record, "groups")) checkGroups(record.groups);
     this.mechanism = mechanismFromSpec(record.mechanism);
+    /** Names and mechanisms of the groups that people choose from; none where all have one epsilon. */
+    this.groups = (record.groups ?? []).map(({ name, mechanism }) => ({ name, mechanism: mechanismFromSpec(mechanism) }));
     this.geometry = new Geometry(record);
-    if (this.mechanism.dim !== this.geometry.dim) {
+    if (![this, ...this.groups].every(({ mechanism }) => mechanism.dim === this.geometry.dim)) {
       throw new ProtocolError("The mechanism must have the dimension of the space.");
     }
     if ((record.rounds === null) === (record.gain === null)) {
@@ -122,6 +144,13 @@ export class Protocol {
     checkDirections(record.directions, this.geometry.dim);
     checkCoordinates(record);
     this.loss = lossFromSpec(record.loss, this.geometry);
+  }
+
+  /** Group that a query asks, by its index: those of one group follow each other. */
+  groupOf(index) {
+    const { rounds, directions, pairs_per_round: pairs } = this.record;
+    const ofRounds = rounds !== null && (rounds.query ?? null) !== null ? 1 : directions.length;
+    return this.groups[Math.floor(index / (rounds === null ? 2 * pairs : ofRounds))];
   }
 
   /** Point of a query that may be answered, put on the manifold exactly. */

@@ -3,6 +3,7 @@
 const FIRST_WAIT = 1;
 const LONGEST_WAIT = 60;
 const TIMEOUT = 30000;
+const QUESTIONS = "/v1/questions";
 
 /** Statuses after which the same request may be made again. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -63,9 +64,10 @@ export class Service {
     return Object(await (await this.#send("/v1/form")).json());
   }
 
-  /** A question for the invitation. */
-  async question() {
-    return (await this.#send("/v1/questions", { method: "POST", headers: this.#bearer() })).json();
+  /** A question for the invitation, to the group that was chosen where there are some. */
+  async question(group) {
+    const path = group === undefined ? QUESTIONS : `${QUESTIONS}?group=${encodeURIComponent(group)}`;
+    return (await this.#send(path, { method: "POST", headers: this.#bearer() })).json();
   }
 
   /** Deliver a report; the same body again is the same report. */
@@ -87,7 +89,7 @@ export class Service {
         if (response.ok) return response;
         const code = await codeOf(response);
         if (!PASSING.has(response.status)) throw new Refusal(response.status, code);
-        reason = response.status === 503 && path === "/v1/questions" ? "between rounds" : "busy";
+        reason = response.status === 503 && path.startsWith(QUESTIONS) ? "between rounds" : "busy";
         seconds = secondsOf(response) ?? wait;
       } catch (error) {
         if (error instanceof Refusal) throw error;

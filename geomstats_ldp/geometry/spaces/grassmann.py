@@ -20,7 +20,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.geometry import SURELY_ON
+from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import width_of
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     congruence,

@@ -9,7 +9,8 @@ import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
 from numba.extending import register_jitable
 
-from geomstats_ldp.geometry.geometry import SURELY_ON, Geometry
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import width_of
 from geomstats_ldp.geometry.spaces.symmetric_matrices import cholesky, copy, eigen, symmetrise
 

@@ -16,7 +16,8 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import choose
-from geomstats_ldp.geometry.geometry import SURELY_ON, Geometry
+from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import (
     axes_of,
     coordinates_first,

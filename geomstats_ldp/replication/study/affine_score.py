@@ -10,8 +10,9 @@ from numba.extending import register_jitable
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.losses import register_loss
-from geomstats_ldp.losses.base import TargetHessian, score_into
+from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
+from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.twins import compile_for_twin
 
 _SLOPE = 0.5

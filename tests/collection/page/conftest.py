@@ -180,7 +180,8 @@ def stub():
     server.daemon_threads = True
     server.stub = Stub()
     server.stub.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    # It looks that often whether it is to stop; half a second, the default, is long for a test.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server.stub
     server.shutdown()

@@ -197,7 +197,14 @@ def python_score(protocol, point, datum):
     return out
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+# The browser takes long over matrices.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name.startswith("SPD(3)") else name
+        for name in PROTOCOLS
+    ],
+)
 def test_scores_are_those_of_python(name, javascript):
     protocol, rng = PROTOCOLS[name](), np.random.default_rng(len(name))
     queries, data = random_queries(rng, protocol, 250), random_data(rng, protocol, 250)

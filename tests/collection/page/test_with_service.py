@@ -88,3 +88,34 @@ def test_an_unknown_invitation_is_told_in_kind_words(run_service, come):
 def test_a_form_that_cannot_be_shown_is_refused(form, study_text):
     with pytest.raises(ProtocolError):
         read_study_file(study_text(service=f"[form]\n{form}"))
+
+
+def test_the_person_chooses_the_epsilon(run_service, come, wait_until):
+    """The page shows what each choice tells, draws with its mechanism, and keeps to it."""
+    service, complaints = run_service(epsilon="{strict = 1.0, open = 4.0}"), []
+    first, second = service.tokens(2)
+    page = come(service, first, complaints)
+    page.locator("#before").wait_for()
+    page.locator("#consent button").click()
+    assert "choose one" in page.inner_text("#consent-error")
+    labels = page.locator("#groups label").all_inner_texts()
+    assert labels == ["strict: epsilon 1", "open: epsilon 4"]
+    for name, epsilon in (("open", 4), ("strict", 1)):
+        page.get_by_label(name).check()
+        assert page.inner_text("#epsilon").startswith(f"Epsilon is {epsilon}:")
+    answer(page, ["1.5", "-0.5", "0.25"])
+    sent = json.loads(page.inner_text("#sent"))["message"]
+    assert service.collection.protocol.group_of(sent["index"]) == "strict"
+    wait_until(lambda: service.http.get("/v1/status").json()["groups"] == {"strict": 1, "open": 0})
+    page = come(service, second, complaints)
+    page.locator("#before").wait_for()
+    page.get_by_label("open").check()
+    page.locator("#consent button").click()
+    page.locator("#numbers").wait_for()
+    page = come(service, second, [])
+    page.locator("#before").wait_for()
+    page.get_by_label("strict").check()
+    page.locator("#consent button").click()
+    page.locator("#refused").wait_for()
+    assert "another group on an earlier visit" in page.inner_text("#refused")
+    assert complaints == []

@@ -102,7 +102,7 @@ def test_trajectory_is_ten_lines_of_numpy(mean_protocol, mean_data, engine, regi
     np.testing.assert_allclose(regression.slope, slope, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
+@pytest.mark.parametrize("engine", [pytest.param("compiled", marks=pytest.mark.slow), "geomstats"])
 def test_half_sample_is_ten_lines_of_numpy(mean_protocol, mean_data, engine):
     n, m = 101, 50
     protocol, data = mean_protocol(), mean_data(101)

@@ -1,0 +1,107 @@
+"""Rows of data on their way to emulated participants, and what the public bounds did to them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.rows import check_data, clip_data, moved_rows
+
+#: Clipped rows that are kept to see what clipping does to scores.
+_KEPT = 4096
+
+
+class Clipping(NamedTuple):
+    """What clipping to the public bounds did to rows; only an emulation can know.
+
+    Attributes
+    ----------
+    n_rows, n_clipped : int
+        Rows, and those that were moved.
+    given, kept : tuple of array, shape [n, *data_shape]
+        The first rows that were moved, before and after.
+    """
+
+    n_rows: int = 0
+    n_clipped: int = 0
+    given: tuple = ()
+    kept: tuple = ()
+
+    def plus(self, other):
+        """With the rows of another block."""
+        total = Clipping(*(one + more for one, more in zip(self, other)))
+        is_full = sum(map(len, self.given)) >= _KEPT
+        return total._replace(given=self.given, kept=self.kept) if is_full else total
+
+    @property
+    def share(self):
+        """Share of the rows that were moved."""
+        return self.n_clipped / max(self.n_rows, 1)
+
+    def score_change(self, loss, geometry, point):
+        """Change of the mean score at a point near the estimate, shape [dim]."""
+        given, kept = np.concatenate(self.given), np.concatenate(self.kept)
+        change = loss.clipping_change(geometry, point, given, kept)
+        return change / len(given) * self.share
+
+    def hessian_change(self, loss, geometry, point, steps):
+        """Change of the Hessian there, by differences along the frame, shape [dim, dim]."""
+        columns = []
+        with np.errstate(all="ignore"):
+            for axis, step in zip(np.diag(steps), steps):
+                ends = (geometry.exp(geometry.lift(end, point), point) for end in (axis, -axis))
+                up, down = (self.score_change(loss, geometry, end) for end in ends)
+                columns.append((up - down) / (2 * step))
+            change = np.stack(columns, axis=-1)
+            return (change + change.T) / 2
+
+
+class DataReader:
+    """Rows of data on their way to the participants: converted, checked and clipped.
+
+    Parameters
+    ----------
+    server : Server or RoundServer
+    convert : callable, optional
+        See `emulate`.
+
+    Attributes
+    ----------
+    clipping : Clipping
+        What the public bounds did to the rows so far.
+    """
+
+    def __init__(self, server, convert=None):
+        self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
+        self._convert, self._twin = convert, server.engine.twin
+        self._n_checked = 0
+        self.clipping = Clipping()
+
+    def converted(self, rows):
+        """Rows in the coordinates of the protocol."""
+        return rows if self._convert is None else self._convert(rows)
+
+    def check(self, rows):
+        """Return converted rows, or raise ValueError."""
+        start = self._n_checked
+        self._n_checked += len(rows)
+        try:
+            return check_data(self.loss, self.geometry, self.converted(rows), self._twin)
+        except ValueError as error:
+            if start == 0:
+                raise
+            # Where in the block was said already.
+            raise type(error)(f"{error}, counted from row {start}") from error
+
+    def clipped(self, rows, twin=None):
+        """Converted rows inside the public bounds, and what that did to them.
+
+        A thread that is not the only one brings a `twin` of the geometry of its own.
+        """
+        given = np.asarray(rows, dtype=float)
+        rows = clip_data(self.loss, self.geometry, given, self._twin if twin is None else twin)
+        moved = np.flatnonzero(moved_rows(self.loss, given, rows))
+        kept = [(part[moved[:_KEPT]],) if len(moved) else () for part in (given, rows)]
+        return rows, Clipping(len(rows), len(moved), *kept)

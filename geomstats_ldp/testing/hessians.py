@@ -1,0 +1,59 @@
+"""Checks of what a loss states about its Hessian."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from geomstats_ldp.testing.cases import require, require_at_most
+from geomstats_ldp.testing.derivatives import derivatives_along_frame
+from geomstats_ldp.testing.search import find_target
+
+
+def check_hessian_bound(case):
+    """No law of the data has a Hessian above the bound: one datum, and means of several."""
+    scale = max(1.0, case.hessian_bound)
+    for point in case.queries:
+        hessians = _hessians(case, point, case.clipped)
+        asymmetry = np.abs(hessians - np.swapaxes(hessians, 1, 2))
+        require_at_most(asymmetry, 1e-5 * scale, "asymmetry of the Hessian")
+        means = [hessians[start::3].mean(axis=0, keepdims=True) for start in range(3)]
+        largest = np.linalg.eigvalsh(np.concatenate([hessians, *means]))[:, -1]
+        limit = case.hessian_bound + 1e-5 * scale  # finite differences
+        require_at_most(largest, limit, "largest eigenvalue of a Hessian, hessian_bound")
+
+
+def check_target_hessian(case):
+    """Where a mean of the data has its target in the region, what is known of the Hessian holds."""
+    known = case.loss.target_hessian(case.geometry, case.region)
+    if known is None:
+        return
+    require(
+        0 <= known.low <= known.high < np.inf and 0 <= known.nearby_sd < np.inf,
+        f"target_hessian: expected 0 <= low <= high and nearby_sd >= 0, all finite; got {known}",
+    )
+    room = 1e-5 * max(1.0, case.hessian_bound)  # finite differences
+    thirds, alone = (slice(start, None, 3) for start in range(3)), range(0, len(case.clipped), 5)
+    for rows in (slice(None), *thirds, *(slice(i, i + 1) for i in alone)):
+        data = case.clipped[rows]
+        target = find_target(case, data)
+        if target is None:
+            continue
+        values = np.linalg.eigvalsh(_hessians(case, target, data).mean(axis=0))
+        require_at_most(values, known.high + room, "eigenvalue of a Hessian, target_hessian.high")
+        require_at_most(known.low, values[0] + room, "target_hessian.low, eigenvalue of a Hessian")
+        if known.is_isotropic:
+            require_at_most(np.ptp(values), room, "spread of the eigenvalues, is_isotropic")
+
+
+def _hessians(case, point, data):
+    """Hessian of each clipped datum in frame coordinates, shape [n, dim, dim]."""
+    scores = partial(_transported_scores, case, data, point)
+    return derivatives_along_frame(case.geometry, point, scores)
+
+
+def _transported_scores(case, data, point, end):
+    """Frame coordinates at `point` of the scores at `end`."""
+    geometry = case.geometry
+    return geometry.coordinates(geometry.transport(case.score(end, data), end, point), point)
