@@ -329,12 +329,8 @@ def _make_crowds(server, loss, mechanisms):
     protocol, geometry = server.protocol, server.protocol.geometry
     run, twins = emulate_rounds, [mechanism.twin() for mechanism in mechanisms]
     if server.engine.name == "compiled" and None not in (loss.twin(), *twins):
-        run, geometry, loss, mechanisms = (
-            _compiled_emulate_rounds,
-            server.engine.geometry,
-            loss.twin(),
-            twins,
-        )
+        run, mechanisms = _compiled_emulate_rounds, twins
+        geometry, loss = server.engine.geometry, loss.twin()
     rest = (
         protocol.working_region,
         protocol.schedule,

@@ -146,6 +146,26 @@ def coordinate_cycle(dim: int) -> np.ndarray:
     return np.stack([eye, -eye], axis=1).reshape(2 * dim, dim)
 
 
+def direction_cycle(directions: ArrayLike | None, dim: int) -> np.ndarray:
+    """Checked cycle of query directions, `coordinate_cycle` where none is given.
+
+    Parameters
+    ----------
+    directions : array-like, shape [n_directions, dim], or None
+    dim : int
+
+    Returns
+    -------
+    directions : array, shape [n_directions, dim]
+
+    Raises
+    ------
+    ProtocolError
+        As `check_direction_cycle`.
+    """
+    return check_direction_cycle(coordinate_cycle(dim) if directions is None else directions, dim)
+
+
 def check_direction_cycle(directions: ArrayLike, dim: int) -> np.ndarray:
     """Check a cycle of query directions against equation (tight-frame design) of the paper.
 

@@ -81,6 +81,7 @@ def test_the_first_step_neither_overshoots_nor_leaves_the_region(epsilon, answer
 
 
 @pytest.mark.slow  # 300 runs
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning")
 def test_outliers_on_one_side_do_not_shift_a_robust_centre():
     """A fifth of the data six scales away; queries as far out as usual covered with 0.67."""
     rng = np.random.default_rng(5)

@@ -35,7 +35,7 @@ from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
 from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
-from geomstats_ldp.schedules import check_direction_cycle
+from geomstats_ldp.schedules import direction_cycle
 from geomstats_ldp.score_regression.shrinkage import steady_guard_strength
 from geomstats_ldp.validation import check_integer, check_scale
 
@@ -197,11 +197,8 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if n_rounds is None:
             return None
         n_rounds, sizes = check_n_rounds(n_rounds), None
-        n_points = 1
-        if query is None:
-            n_points = 2 * geometry.dim
-            if tuning.directions is not None:
-                n_points = len(check_direction_cycle(tuning.directions, geometry.dim))
+        directions = direction_cycle(tuning.directions, geometry.dim)
+        n_points = len(directions) if query is None else 1
         if n_participants is not None:
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)

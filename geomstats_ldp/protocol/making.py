@@ -17,7 +17,7 @@ from geomstats_ldp.protocol.protocol import Protocol
 from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
-from geomstats_ldp.schedules import check_direction_cycle, coordinate_cycle
+from geomstats_ldp.schedules import direction_cycle
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.validation import check_integer, check_positive
 
@@ -101,7 +101,6 @@ def make_protocol(
         center if initial_point is None else initial_point, "initial_point"
     )
     dim = geometry.dim
-    directions = coordinate_cycle(dim) if directions is None else directions
     protocol = Protocol(
         space_spec=space_to_spec(space),
         loss_spec=loss.to_spec(),
@@ -111,7 +110,7 @@ def make_protocol(
         reference=nested_tuple(geometry.reference),
         basis=nested_tuple(geometry.basis),
         initial_point=nested_tuple(initial_point),
-        directions=nested_tuple(check_direction_cycle(directions, dim)),
+        directions=nested_tuple(direction_cycle(directions, dim)),
         preconditioner=nested_tuple(check_preconditioner(preconditioner, dim)),
         radius=radius,
         gain=gain,

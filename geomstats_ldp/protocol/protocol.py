@@ -14,9 +14,7 @@ from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
-from geomstats_ldp.protocol.checks import (
-    check_protocol,
-)
+from geomstats_ldp.protocol.checks import check_protocol
 from geomstats_ldp.protocol.groups import mechanisms_of
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.messages import Message

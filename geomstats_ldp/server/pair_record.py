@@ -32,8 +32,8 @@ class PairRecord(BaseServer):
     ----------
     protocol : Protocol
         Without rounds.
-    engine : {"auto", "compiled", "geomstats"}
-    keep_messages : bool
+    engine : {"auto", "compiled", "geomstats"}, default="auto"
+    keep_messages : bool, default=False
 
     Raises
     ------
@@ -41,7 +41,7 @@ class PairRecord(BaseServer):
         If `protocol` is no Protocol, or has rounds.
     """
 
-    def __init__(self, protocol, engine, keep_messages):
+    def __init__(self, protocol, engine="auto", keep_messages=False):
         super().__init__(protocol, engine, keep_messages)
         if protocol.rounds is not None:
             raise ProtocolError("protocol must ask pairs; this one has rounds, for RoundServer")

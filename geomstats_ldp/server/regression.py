@@ -145,9 +145,7 @@ def close_cycle(sums, first, n_groups, cycle):
 def windows_of_groups(sums, n_groups, n_directions):
     """Window of each group of participants, a list; see `window`."""
     parts = sums_by_group(sums, n_groups)
-    return [
-        window(part, part.n_pairs[CURRENT] + part.n_pairs[COMPLETE], n_directions) for part in parts
-    ]
+    return [window(part, pairs_of_group(part, 0, 1), n_directions) for part in parts]
 
 
 def sums_by_group(sums, n_groups):

@@ -29,8 +29,8 @@ class RoundRecord(BaseServer):
     ----------
     protocol : Protocol
         With rounds.
-    engine : {"auto", "compiled", "geomstats"}
-    keep_messages : bool
+    engine : {"auto", "compiled", "geomstats"}, default="auto"
+    keep_messages : bool, default=False
 
     Raises
     ------
@@ -38,7 +38,7 @@ class RoundRecord(BaseServer):
         If `protocol` is no Protocol with rounds.
     """
 
-    def __init__(self, protocol, engine, keep_messages):
+    def __init__(self, protocol, engine="auto", keep_messages=False):
         super().__init__(protocol, engine, keep_messages)
         if protocol.rounds is None:
             raise ProtocolError("protocol must have rounds; this one asks pairs, for Server")

@@ -74,9 +74,6 @@ class RoundServer(RoundRecord):
         If `protocol` is no Protocol with rounds.
     """
 
-    def __init__(self, protocol, engine="auto", keep_messages=False):
-        super().__init__(protocol, engine, keep_messages)
-
     # ---------------------------------------------------------------- queries
 
     @alone

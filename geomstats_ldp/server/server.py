@@ -52,9 +52,6 @@ class Server(PairRecord):
         If `protocol` is no Protocol, or has rounds.
     """
 
-    def __init__(self, protocol, engine="auto", keep_messages=False):
-        super().__init__(protocol, engine, keep_messages)
-
     # ---------------------------------------------------------------- queries
 
     @alone

@@ -54,7 +54,7 @@ def check_state(protocol, state):
     n_pairs = 0
     mechanisms = protocol.mechanisms.values()
     for mechanism, sums in zip(mechanisms, sums_by_group(state.sums, len(mechanisms))):
-        n_in_group = int(sums.n_pairs[CURRENT] + sums.n_pairs[COMPLETE])
+        n_in_group = int(pairs_of_group(sums, 0, 1))
         _check_sums(protocol, mechanism, sums, n_in_group)
         n_pairs += n_in_group
     _require(

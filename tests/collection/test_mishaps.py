@@ -133,6 +133,8 @@ def test_late_answers_and_closings_by_hand_replay_to_the_same(run_service, datab
     ledger, rng, late, n_sent = service.service.ledger, np.random.default_rng(0), [], 0
     for number, token in enumerate(service.tokens(120)):
         answer = ask_patiently(service, token, tries=10)
+        if answer.status_code == 410:  # a closing that compiles first looks like silence too
+            break
         if answer.status_code == 503:  # the rest of this round has gone silent
             service.post("/v1/admin/close-round", service.key)
         elif number % 5 == 0:

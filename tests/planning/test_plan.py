@@ -149,6 +149,7 @@ def test_one_number_is_a_sequence_of_one():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning")
 def test_a_plan_says_what_collections_then_have():
     """Widths at numbers that were not emulated, against fresh people of the same law.
 

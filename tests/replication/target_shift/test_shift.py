@@ -74,6 +74,7 @@ def test_the_noise_is_that_of_the_gaussian_mechanism_of_what_is_released():
     assert case.noise_scale(4.0) == sigma
 
 
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("design", ["D", "E"])
 def test_fits_to_surrogates_are_about_the_shifted_target_and_tangent_scores_about_the_target(
