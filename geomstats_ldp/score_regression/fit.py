@@ -102,7 +102,7 @@ class ScoreFit:
     is_cut: bool
 
 
-def fit_scores(protocol, state, points, twin=None):
+def fit_scores(protocol, state, points, twin=None, for_region=True):
     """Estimate from the sums of a collection in rounds.
 
     Parameters
@@ -114,6 +114,8 @@ def fit_scores(protocol, state, points, twin=None):
         See `query_points`.
     twin : NamedTuple, optional
         Twin of the geometry, for the compiled engine.
+    for_region : bool
+        Otherwise the Hessian keeps its bias, which the estimate does not depend on.
 
     Returns
     -------
@@ -127,7 +129,8 @@ def fit_scores(protocol, state, points, twin=None):
     center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
     for number in range(_N_CHARTS):
         is_last = number == _N_CHARTS - 1
-        fit = _fit_in_chart(protocol, answers, center, weights, twin, is_last)
+        reported = for_region and is_last
+        fit = _fit_in_chart(protocol, answers, center, weights, twin, reported)
         center = fit.point
         if protocol.rounds.moment is None:
             weights = bending_weights(protocol, answers, state.centers, fit)
@@ -150,10 +153,10 @@ def bending_weights(protocol, answers, centers, fit):
     return weights / weights.max()
 
 
-def _fit_in_chart(protocol, answers, center, weights, twin, is_last):
+def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     """Least squares and one hedged step in the chart at `center`.
 
-    The bias of the Hessian matters to the region alone: the last chart has its fit reported.
+    With `is_unbiased` the bias that the centres leave is taken off the Hessian, after the step.
     """
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
     basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
@@ -180,7 +183,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_last):
     point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
     bias = np.zeros((dim, dim))
-    if is_last and rule.hessian != "raw":
+    if is_unbiased and rule.hessian != "raw":
         place = Chart(center, coords, maps, frames, basis, bend)
         steps = partial(_hedged_step, hessian)
         bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)

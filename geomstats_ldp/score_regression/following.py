@@ -20,7 +20,7 @@ import numpy as np
 
 from geomstats_ldp.schedules import round_radius
 from geomstats_ldp.score_regression.answers import Answers
-from geomstats_ldp.score_regression.moments import design_matrices, scores_at
+from geomstats_ldp.score_regression.moments import design_matrices, mean_scores, unit_moments
 
 #: Step of central differences by a centre, relative to the query radius.
 _STEP = 1e-3
@@ -79,7 +79,8 @@ def bias_of_following(
     """
     dim, share = protocol.dim, answers.counts * answers.precision * weights
     shift = _STEP * round_radius(protocol.radius, 0) * np.eye(dim)
-    rows = _rows(protocol, answers, chart, np.zeros(dim))
+    rows_at = _rows_when_moved(protocol, answers.points, chart)
+    rows = rows_at(np.zeros(dim))
     n_columns = rows.shape[2]
     slopes = slice(dim, dim + len(chart.basis))
     normals, meats = (
@@ -99,27 +100,36 @@ def bias_of_following(
     moved = np.zeros(n_columns)
     for j in range(dim):
         for sign in (1, -1):
-            rows = _rows(protocol, answers, chart, sign * shift[j])
-            fitted = np.einsum("nik,nk->ni", rows, common[answers.rounds, :, j])
-            moved += np.einsum("n,nik,ni->k", sign * share, rows, fitted, optimize=True)
+            rows = rows_at(sign * shift[j])
+            fitted = (rows @ common[answers.rounds, :, j, None])[..., 0]
+            moved += np.tensordot(sign * share[:, None] * fitted, rows, axes=2)
     bias = inverse @ moved / (2 * shift[0, 0])
     return np.tensordot(bias[slopes], chart.basis, axes=1)
 
 
-def _rows(protocol, answers, chart, shift):
-    """Design with all query points moved by `shift` in the chart, shape [n, n_rows, n_columns].
+def _rows_when_moved(protocol, points, chart):
+    """Function from a shift in the chart to the design with all query points moved by it.
 
-    Up to a rotation of the rows of each query point, which no information depends on.
+    Up to a rotation of the rows of each query point, which no information depends on. Its values
+    have shape [n, n_rows, n_columns].
     """
     center, coords, maps, frames, basis, bend = chart
-    moment, geometry, points = protocol.rounds.moment, protocol.geometry, answers.points
-    if moment in (None, "quadratic"):
+    moment, geometry = protocol.rounds.moment, protocol.geometry
+
+    def linear(shift):
         place = coords + shift, maps, frames
         design = design_matrices(moment, geometry, points, center, *place, basis)
         return np.concatenate([design, bend], axis=2)
-    along = np.einsum("nij,i,nj...->n...", maps, shift, frames)
-    moved = geometry.exp(along, points)
-    return np.swapaxes(scores_at(moment, geometry, moved, center, basis), 1, 2)
+
+    def exact(shift):
+        along = np.einsum("nij,i,nj...->n...", maps, shift, frames, optimize=True)
+        scores = mean_scores(moment, geometry, moments, geometry.exp(along, points))
+        return np.swapaxes(scores, 1, 2)
+
+    if moment in (None, "quadratic"):
+        return linear
+    moments = unit_moments(moment, geometry, center, basis)
+    return exact
 
 
 def _by_round(rounds, share, rows):
