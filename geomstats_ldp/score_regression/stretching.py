@@ -10,9 +10,9 @@ the features. See docs/theory/rounds.md.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
+
+from geomstats_ldp.score_regression.moments import symmetric_basis
 
 #: Longest offset over the shortest.
 LONGEST = 4.0
@@ -40,8 +40,11 @@ def stretch_of(fit):
     """
     values, vectors = np.linalg.eigh(fit.raw_hessian)
     dim = len(values)
-    error = math.sqrt(2 * fit.hessian_error / (dim * (dim + 1)))
-    sizes = np.maximum(values, 0.0) + error
+    basis = symmetric_basis(dim, is_isotropic=len(fit.gram) == 1)
+    along = np.einsum("ij,kil,lj->jk", vectors, basis, vectors)
+    variance = np.trace(fit.score_covariance) / dim * np.linalg.pinv(fit.gram, hermitian=True)
+    errors = np.sqrt(np.maximum(np.sum(along * (along @ variance), axis=1), 0.0))
+    sizes = np.maximum(values, 0.0) + errors
     if sizes.max() == 0:
         return no_stretch(dim)
     longer = np.sqrt(sizes.max() / np.maximum(sizes, sizes.max() / LONGEST**2))

@@ -199,7 +199,7 @@ class RoundRecord(BaseServer):
         stretch : array, shape [dim, dim]
             Map of the offsets from it.
         """
-        fit = self.fit()
+        fit = self._fit(for_region=False)
         if fit is None or not self.protocol.rounds.adaptive:
             return self.estimate(), no_stretch(self.protocol.dim)
         return self.estimate(), stretch_of(fit)
