@@ -172,3 +172,17 @@ def test_a_device_answers_for_the_group_of_its_owner(run_service, tmp_path, wait
             answer(client, fingerprint, datum, paths[1], group="strict")
         assert not paths[1].exists()
     wait_until(lambda: service.http.get("/v1/status").json()["groups"]["strict"] == 1)
+
+
+@pytest.mark.parametrize("stretch", [np.eye(2), np.array([[2.0, 0.5], [0.5, 1.0 / 3]])])
+def test_where_a_round_asks_is_kept_to_the_last_bit(make_collection, stretch):
+    center = np.array([1 / 3, -2 / 3, 2 / 3])
+    with tables.writing_alone(make_collection().engine) as connection:
+        store.add_closing(connection, 0, 17, (center, stretch), 0)
+        known = store.closing(connection, 0)
+    assert known.last_report == 17
+    np.testing.assert_array_equal(known.place[0], center)
+    if np.array_equal(stretch, np.eye(2)):
+        assert len(known.place) == 1  # as databases of earlier releases have it
+    else:
+        np.testing.assert_array_equal(known.place[1], stretch)

@@ -117,12 +117,9 @@ def test_queries_do_not_depend_on_who_looks_or_stops(model, tmp_path):
     ends = [*transcript.closings.tolist(), len(transcript)]
     quiet, looked = RoundServer(model.protocol_), RoundServer(model.protocol_)
     for start, end in zip([0, *ends], ends):
-        rows = (
-            np.ascontiguousarray(transcript.addresses[start:end].T),
-            transcript.messages[start:end],
-        )
+        rounds, indices = np.ascontiguousarray(transcript.addresses[start:end].T)
         for server in (quiet, looked):
-            server.add_coords(*rows[0], rows[1])
+            server.add_coords(rounds, indices, transcript.messages[start:end])
         if end > start:
             looked.fit()
             looked.predict_scores()
