@@ -236,8 +236,19 @@ def postgres_url(postgres, request):
     return f"postgresql+psycopg://postgres@/{name}?host={postgres}"
 
 
+def _url(request):
+    return request.getfixturevalue(
+        {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
+    )
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request):
     """Both databases, one after the other."""
-    name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
-    return request.getfixturevalue(name)
+    return _url(request)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def long_run_url(request):
+    """Both databases for tests that take seconds, PostgreSQL among the slow ones."""
+    return _url(request)
