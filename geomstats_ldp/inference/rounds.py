@@ -10,7 +10,11 @@ import numpy as np
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
-from geomstats_ldp.score_regression.shrinkage import guard_of_error
+from geomstats_ldp.score_regression.shrinkage import (
+    guard_of_error,
+    guard_strength,
+    steady_guard_strength,
+)
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -58,7 +62,11 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     covariance = inverse @ (location + slope + np.outer(fit.leftover, fit.leftover)) @ inverse
     # As for pairs, the guard counts the error of the slope before it is made symmetric.
     error = math.sqrt(fit.hessian_error * dim**2 / free)
-    guard = guard_of_error(error, fit.hessian, fit.hessian_floor, protocol.inference)
+    # One query has no regression, whose Hessian would have normal errors.
+    rule, plan = protocol.inference, protocol.rounds
+    asks_once = plan is not None and plan.query is not None
+    strength_of = guard_strength if asks_once else steady_guard_strength
+    guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule, strength_of)
     return SandwichEstimate(
         regression=fit,
         hessian=fit.hessian,

@@ -220,14 +220,6 @@ def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
     return guard_of_error(error, hessian, floor, rule)
 
 
-def steady_guard_strength(dim):
-    """Strength of the guard where a prior of the user's keeps the Hessian from its tails.
-
-    It is what the 95% quantile of the statistic asks for when the Hessian has normal errors.
-    """
-    return 0.9 + 1.5 / dim
-
-
 def horizon_variance(sandwich, hessian, schedule, n_participants):
     r"""Variance that the gains add to the average at a finite horizon.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.answers import Answers, pooled_covariance
+from geomstats_ldp.score_regression.following import Chart, bias_of_following
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -28,6 +30,7 @@ from geomstats_ldp.score_regression.moments import (
 )
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
+    charged_share,
     deviatoric_size,
     shrink_deviatoric,
 )
@@ -58,8 +61,10 @@ class ScoreFit:
         groups of participants, that of a score of average precision: n of these would tell as much.
     raw_hessian : array, shape [dim, dim]
         Hessian by least squares.
+    hessian_bias : array, shape [dim, dim]
+        What of it comes from centres that follow the noise; see `bias_of_following`.
     hessian : array, shape [dim, dim]
-        The same, shrunk by its noise and with eigenvalues in their public range.
+        The same less its bias, shrunk by its noise and with eigenvalues in their public range.
     hessian_error : float
         Expected squared Frobenius norm of its error.
     information : array, shape [dim, dim]
@@ -83,6 +88,7 @@ class ScoreFit:
     precision: np.ndarray
     score_covariance: np.ndarray
     raw_hessian: np.ndarray
+    hessian_bias: np.ndarray
     hessian: np.ndarray
     hessian_error: float
     information: np.ndarray
@@ -96,7 +102,7 @@ class ScoreFit:
     is_cut: bool
 
 
-def fit_scores(protocol, state, points, twin=None):
+def fit_scores(protocol, state, points, twin=None, for_region=True):
     """Estimate from the sums of a collection in rounds.
 
     Parameters
@@ -108,6 +114,8 @@ def fit_scores(protocol, state, points, twin=None):
         See `query_points`.
     twin : NamedTuple, optional
         Twin of the geometry, for the compiled engine.
+    for_region : bool
+        Otherwise the Hessian keeps its bias, which the estimate does not depend on.
 
     Returns
     -------
@@ -119,8 +127,10 @@ def fit_scores(protocol, state, points, twin=None):
     if answers.n == 0:
         return None
     center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
-    for _ in range(_N_CHARTS):
-        fit = _fit_in_chart(protocol, answers, center, weights, twin)
+    for number in range(_N_CHARTS):
+        is_last = number == _N_CHARTS - 1
+        reported = for_region and is_last
+        fit = _fit_in_chart(protocol, answers, center, weights, twin, reported)
         center = fit.point
         if protocol.rounds.moment is None:
             weights = bending_weights(protocol, answers, state.centers, fit)
@@ -143,8 +153,11 @@ def bending_weights(protocol, answers, centers, fit):
     return weights / weights.max()
 
 
-def _fit_in_chart(protocol, answers, center, weights, twin):
-    """Least squares and one hedged step in the chart at `center`."""
+def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
+    """Least squares and one hedged step in the chart at `center`.
+
+    With `is_unbiased` the bias that the centres leave is taken off the Hessian, after the step.
+    """
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
     basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
     coords, maps, frames = charted(geometry, twin, answers.points, center)
@@ -157,7 +170,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     means = np.einsum("nij,nj->ni", maps, answers.means)
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
-    estimate, spread, gram = _least_squares(
+    estimate, spread, gram, penalty = _least_squares(
         design, bend, pull, share, weights, means, rule, basis, variance, answers.n
     )
     raw = np.einsum("k,kij->ij", estimate[dim:], basis)
@@ -165,10 +178,17 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
     # From the mean query point, where the gradient is least tied to the error of the Hessian.
     pivot = share @ coords / share.sum()
     gradient = estimate[:dim] + raw @ pivot
-    step = hessian @ np.linalg.inv(hessian @ hessian + _HEDGE * error / dim * np.eye(dim))
+    step = _hedged_step(hessian, error)
     target = pivot - step @ gradient
     point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
+    bias = np.zeros((dim, dim))
+    if is_unbiased and rule.hessian != "raw":
+        place = Chart(center, coords, maps, frames, basis, bend)
+        steps = partial(_hedged_step, hessian)
+        bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)
+        noise = spread * variance
+        hessian, error, bounds = _usable_hessian(protocol, raw - bias, noise, basis, answers.n)
     at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
     return ScoreFit(
         point=point,
@@ -176,6 +196,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
         precision=answers.group_precision,
         score_covariance=covariance,
         raw_hessian=raw,
+        hessian_bias=bias,
         hessian=hessian,
         hessian_error=error,
         information=np.linalg.inv(at_pivot @ spread @ at_pivot.T),
@@ -185,6 +206,12 @@ def _fit_in_chart(protocol, answers, center, weights, twin):
         is_cut=is_cut,
         **bounds,
     )
+
+
+def _hedged_step(hessian, error):
+    """Matrix by which a step multiplies the gradient, for a Hessian with this square error."""
+    dim = len(hessian)
+    return hessian @ np.linalg.inv(hessian @ hessian + _HEDGE * error / dim * np.eye(dim))
 
 
 def third_derivative_weight(protocol, variance):
@@ -205,6 +232,8 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
         Covariance in units of the variance of a coordinate of one score.
     gram : array, shape [n_basis, n_basis]
         Information about the Hessian when the gradient is unknown.
+    penalty : array, shape [dim + n_basis + n_bends]
+        What was added to the diagonal of the normal equations.
     """
     dim, n_kept = means.shape[1], design.shape[2]
     slopes, bends = slice(dim, n_kept), slice(n_kept, n_kept + bend.shape[2])
@@ -229,7 +258,9 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     meat[bends, bends] += random
     inverse = np.linalg.pinv(normal, hermitian=True)
     spread = inverse @ meat @ inverse / np.outer(units, units)
-    return (inverse @ moments / units)[:n_kept], spread[:n_kept, :n_kept], gram * size**2
+    penalty = np.repeat([0.0, weight * size**2, pull], [dim, len(basis), bend.shape[2]])
+    kept = slice(n_kept)
+    return (inverse @ moments / units)[kept], spread[kept, kept], gram * size**2, penalty
 
 
 def _usable_hessian(protocol, raw, spread, basis, n):
@@ -242,8 +273,7 @@ def _usable_hessian(protocol, raw, spread, basis, n):
     hessian, kept = raw, 1.0
     if rule.hessian == "shrunk" and rule.prior_hessian is None:
         hessian, kept = shrink_deviatoric(raw, deviatoric, rule.hessian_range)
-    # As for pairs: what is shrunk away is charged with half of its noise.
-    deviatoric *= (1 + kept) / 2
+    deviatoric *= charged_share(kept, len(basis) - 1)
     if rule.hessian_range is not None:
         low, high = rule.hessian_range
         spherical = min(spherical, dim * (high - low) ** 2 / 3)

@@ -154,13 +154,53 @@ def design_matrices(moment, geometry, points, center, coords, maps, frames, basi
     if moment in (None, "quadratic"):
         gradients = np.broadcast_to(np.eye(dim), (len(points), dim, dim))
         return np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
-    axes = geometry.lift(np.eye(dim), center)
-    mean_scores = _MEAN_SCORES[moment]
+    moments = unit_moments(moment, geometry, center, basis)
+    scores = mean_scores(moment, geometry, moments, points)
+    return maps @ (frames.reshape(len(points), dim, -1) @ np.swapaxes(scores, 1, 2))
+
+
+def unit_moments(moment, geometry, center, basis):
+    """Moments of unit gradients and of the Hessians of a basis at a centre.
+
+    Parameters
+    ----------
+    moment : "first" or "second"
+    geometry, center, basis
+        See `design_matrices`.
+
+    Returns
+    -------
+    moments : array, shape [dim + n_basis, p] or [dim + n_basis, p, p]
+        Second moments modulo the identity.
+    """
+    if moment == "second":
+        return second_moments(geometry, center, basis)
+    # The Hessian kappa I is kappa sqrt(d) units.
+    axes = geometry.lift(np.eye(geometry.dim), center)
+    return np.concatenate([-axes, center[None] / math.sqrt(len(axes))])
+
+
+def mean_scores(moment, geometry, moments, points):
+    """Scores at query points, where they are, of people with each of the moments on average.
+
+    Parameters
+    ----------
+    moment : "first" or "second"
+    geometry : Geometry
+    moments : array, shape [n_moments, p] or [n_moments, p, p]
+        See `unit_moments`.
+    points : array, shape [n, *point_shape]
+
+    Returns
+    -------
+    scores : array, shape [n, n_moments, size of a point]
+    """
     if _is_of_subspaces(geometry):
-        mean_scores = subspaces.mean_scores
-    scores = mean_scores(axes, center, basis, points)
-    frames, scores = (array.reshape(*array.shape[:2], -1) for array in (frames, scores))
-    return maps @ np.einsum("nia,nka->nik", frames, scores)
+        return subspaces.mean_scores(moments, points).reshape(len(points), len(moments), -1)
+    if moment == "second":
+        seen = points @ moments.reshape(-1, points.shape[1]).T
+        return -_tangential(seen.reshape(len(points), *moments.shape[:2]), points)
+    return -_tangential(np.broadcast_to(moments, (len(points), *moments.shape)), points)
 
 
 def third_derivative_design(protocol, rounds):
@@ -184,23 +224,11 @@ def third_derivative_design(protocol, rounds):
     return radii[:, None, None] ** 2 / 2 * np.eye(dim)
 
 
-def _first_moment_scores(axes, center, basis, points):
-    """Scores -P_q m, shape [n, dim + 1, dim + 1]; the Hessian kappa I is kappa sqrt(d) units."""
-    moments = np.concatenate([-axes, center[None] / math.sqrt(len(axes))])
-    return -_tangential(np.broadcast_to(moments, (len(points), *moments.shape)), points)
-
-
-def _second_moment_scores(axes, center, basis, points):
-    """Scores -P_q S q, shape [n, dim + n_basis, dim + 1]."""
-    moments = _second_moments_of_directions(axes, center, basis)
-    return -_tangential(np.einsum("kab,nb->nka", moments, points), points)
-
-
 def _second_moments_of_directions(axes, center, basis):
     """S modulo the identity, shape [dim + n_basis, dim + 1, dim + 1]."""
     mixed = -np.einsum("a,jb->jab", center, axes)
     mixed = mixed + np.swapaxes(mixed, 1, 2)
-    return np.concatenate([mixed, -np.einsum("ia,kij,jb->kab", axes, basis, axes)])
+    return np.concatenate([mixed, -(axes.T @ basis @ axes)])
 
 
 def second_moments(geometry, center, basis):
@@ -224,10 +252,7 @@ def second_moments(geometry, center, basis):
     return find(axes, center, basis)
 
 
-_MEAN_SCORES = {"first": _first_moment_scores, "second": _second_moment_scores}
-
-
 def _tangential(vectors, points):
     """Tangent parts at points, shape [n, p], of vectors, shape [n, k, p]."""
-    normal = np.einsum("nka,na->nk", vectors, points)
-    return vectors - normal[..., None] * points[:, None, :]
+    normal = vectors @ points[:, :, None]
+    return vectors - normal * points[:, None, :]

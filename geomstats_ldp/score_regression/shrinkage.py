@@ -44,6 +44,20 @@ def shrink_deviatoric(hessian, noise, hessian_range=None):
     return spherical + kept * deviatoric, kept
 
 
+def charged_share(kept, n_entries):
+    """Share of the noise of a deviatoric part that its shrunk estimate is charged with.
+
+    Kept whole it errs by its noise. It is shrunk away where its square is not told from that of
+    its noise, whose relative standard deviation is c = (2 / n_entries)^(1/2); of the square c the
+    best multiple still errs by c / (1 + c), in units of the noise. In between in proportion.
+    """
+    if n_entries == 0:
+        return 1.0
+    unseen = math.sqrt(2 / n_entries)
+    least = unseen / (1 + unseen)
+    return least + (1 - least) * kept
+
+
 def deviatoric_size(dim, hessian_range):
     """Squared norm of a deviatoric part to reckon with when the eigenvalues have a public range.
 
@@ -118,8 +132,19 @@ def guard_strength(dim):
     return min(2.5, 0.5 + max(6.0 / dim, 6.0 / math.sqrt(10.0 * dim)))
 
 
-def guard_of_error(error, hessian, floor, rule):
-    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian."""
+def steady_guard_strength(dim):
+    """Strength of the guard where the Hessian has neither bias nor heavy tails.
+
+    It is what the 95% quantile of the statistic asks for when the Hessian has normal errors.
+    """
+    return 0.9 + 1.5 / dim
+
+
+def guard_of_error(error, hessian, floor, rule, strength_of=guard_strength):
+    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian.
+
+    The strength a by dimension is `strength_of`, where the rule does not say.
+    """
     relative = error / max(float(np.linalg.norm(hessian)), floor)
-    strength = guard_strength(len(hessian)) if rule.guard is None else rule.guard
+    strength = strength_of(len(hessian)) if rule.guard is None else rule.guard
     return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power

@@ -65,6 +65,7 @@ def fit_single_query(protocol, state):
         precision=group_precision,
         score_covariance=score_covariance,
         raw_hessian=hessian,
+        hessian_bias=np.zeros((dim, dim)),
         hessian=hessian,
         hessian_error=_hessian_error(protocol, point, score_covariance / n),
         information=n * np.eye(dim),

@@ -58,7 +58,8 @@ def hessians(axes, point, matrices):
     hessians : array, shape [n, dim, dim]
     """
     signed = matrices @ (2 * point - np.eye(len(point)))
-    return np.einsum("iab,jbc,nca->nij", axes, axes, (signed + np.swapaxes(signed, 1, 2)) / 2)
+    symmetric = (signed + np.swapaxes(signed, 1, 2)) / 2
+    return np.tensordot(symmetric[:, None] @ axes, axes, axes=([2, 3], [2, 1]))
 
 
 def hessian_basis(geometry):
@@ -95,19 +96,18 @@ def second_moments(axes, center, basis):
     return np.concatenate([-2 * axes, diagonal])
 
 
-def mean_scores(axes, center, basis, points):
-    """Mean scores at points for unit gradients and the Hessians of a basis at a centre.
+def mean_scores(moments, points):
+    """Mean scores at points for second moments.
 
     Parameters
     ----------
-    axes, center, basis
-        See `second_moments`.
+    moments : array, shape [n_moments, p, p]
     points : array, shape [n, p, p]
 
     Returns
     -------
-    scores : array, shape [n, dim + n_basis, p, p]
+    scores : array, shape [n, n_moments, p, p]
     """
-    moments, points = second_moments(axes, center, basis), points[:, None]
-    mixed = points @ moments @ (np.eye(len(center)) - points)
+    points = points[:, None]
+    mixed = points @ moments @ (np.eye(points.shape[-1]) - points)
     return -(mixed + np.swapaxes(mixed, 2, 3)) / 2

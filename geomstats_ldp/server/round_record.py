@@ -45,7 +45,8 @@ class RoundRecord(BaseServer):
         self.state, self.n_closed = initial_round_state(protocol), 0
         self._points = query_points(protocol, self.state)
         self._dealt = np.zeros(self.n_directions, dtype=np.int64)
-        self._closings, self._fit_of, self._prediction_of = [], (None, None), (None, None)
+        self._closings = []
+        self._fit_of, self._prediction_of = (None, None, False), (None, None)
 
     def _position(self):
         position = {"state": self.state, "n_closed": self.n_closed, "_dealt": self._dealt.copy()}
@@ -232,16 +233,20 @@ class RoundRecord(BaseServer):
     @alone
     def fit(self):
         """Regression of all messages received, a `ScoreFit`, or None while they are too few."""
-        state, fit = self._fit_of
-        if state is not self.state:
-            fit = self._new_fit()
-            self._fit_of = (self.state, fit)
+        return self._fit(for_region=True)
+
+    def _fit(self, for_region):
+        state, fit, has_region = self._fit_of
+        if state is not self.state or (for_region and not has_region):
+            fit = self._new_fit(for_region)
+            self._fit_of = (self.state, fit, for_region)
         return fit
 
-    def _new_fit(self):
+    def _new_fit(self, for_region):
         if self.protocol.rounds.query is not None:
             return fit_single_query(self.protocol, self.state)
-        return fit_scores(self.protocol, self.state, self._points, self.engine.twin)
+        twin = self.engine.twin
+        return fit_scores(self.protocol, self.state, self._points, twin, for_region)
 
     @alone
     def predict_scores(self):
@@ -287,7 +292,7 @@ class RoundRecord(BaseServer):
 
     def estimate(self):
         """Estimate from all messages received, shape [*point_shape]."""
-        fit = self.fit()
+        fit = self._fit(for_region=False)
         return self.state.centers[-1].copy() if fit is None else fit.point.copy()
 
     @alone

@@ -179,7 +179,7 @@ def test_a_prior_means_the_same_in_every_unit():
             ],
             axis=2,
         )
-        estimate, spread, gram = _least_squares(
+        estimate, spread, gram, penalty = _least_squares(
             design,
             np.empty((4, 2, 0)),  # no third derivative
             0.0,
@@ -192,7 +192,8 @@ def test_a_prior_means_the_same_in_every_unit():
             400,
         )
         sizes = np.array([1.0, 1.0, unit, unit, unit])
-        found.append((estimate * sizes / unit, spread * np.outer(sizes, sizes), gram / unit**2))
+        covariance = spread * np.outer(sizes, sizes)
+        found.append((estimate * sizes / unit, covariance, gram / unit**2, penalty / sizes**2))
     for other in found[1:]:
         for a, b in zip(found[0], other):
             np.testing.assert_allclose(b, a, rtol=1e-10, atol=1e-12)

@@ -10,12 +10,7 @@ from scipy import stats
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import estimate_sandwich
-from geomstats_ldp.inference.sandwich import (
-    PairRegression,
-    guard_factor,
-    horizon_variance,
-    steady_guard_strength,
-)
+from geomstats_ldp.inference.sandwich import PairRegression, guard_factor, horizon_variance
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.schedules import Schedule, coordinate_cycle
@@ -24,6 +19,7 @@ from geomstats_ldp.score_regression.shrinkage import (
     covariance_floor,
     guard_strength,
     hessian_floor,
+    steady_guard_strength,
 )
 from geomstats_ldp.server import Server
 
