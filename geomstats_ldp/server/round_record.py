@@ -163,21 +163,26 @@ class RoundRecord(BaseServer):
             self._kept.append((rounds, indices, coords))
 
     @alone
-    def close_round(self, place=None):
+    def close_round(self, center=None, stretch=None):
         """Close the open round: the next one asks around the estimate.
 
         Messages that are still under way are taken when they come.
 
         Parameters
         ----------
-        place : tuple, optional
-            Where the next round asks, as `next_place` of another worker has it.
+        center, stretch : array, shape [*point_shape], and array, shape [dim, dim], optional
+            Where the next round asks, if another worker has computed it: see `next_place`. Only
+            adaptive plans need the stretch.
 
         Raises
         ------
         NotReadyError
             If all rounds are closed, or fewer have answered than ``protocol.rounds.minimum``.
+        ProtocolError
+            If the plan is adaptive and one of them comes without the other.
         """
+        if self.protocol.rounds.adaptive and (center is None) != (stretch is None):
+            raise ProtocolError("center and stretch must be given both, or neither")
         if self.is_complete:
             raise NotReadyError(f"all {self.n_closed} rounds are closed")
         answered, minimum = self.n_in_round, self.protocol.rounds.minimum
@@ -186,7 +191,7 @@ class RoundRecord(BaseServer):
                 f"a round may close with {minimum} answers at least; round {self.round} has "
                 f"{answered}"
             )
-        self._close(place)
+        self._close(center, stretch)
 
     @alone
     def next_place(self):
@@ -204,10 +209,11 @@ class RoundRecord(BaseServer):
             return self.estimate(), no_stretch(self.protocol.dim)
         return self.estimate(), stretch_of(fit)
 
-    def _close(self, place=None):
+    def _close(self, center=None, stretch=None):
         n_closed, state = self.n_closed + 1, self.state
         if n_closed < self.protocol.rounds.n_rounds:
-            state = closed_round(state, *(self.next_place() if place is None else place))
+            place = self.next_place() if center is None else (center, stretch)
+            state = closed_round(state, *place)
         self._closings.append(self.n_participants)
         self._continue(state, n_closed)
 

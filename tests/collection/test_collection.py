@@ -52,8 +52,8 @@ def check_against_in_process(engine, description, outcome):
     return ours
 
 
-def test_people_who_drop_out_come_late_and_send_garbage(run_service, database_url):
-    service = run_service(url=database_url, n_participants=150, n_rounds=3)
+def test_people_who_drop_out_come_late_and_send_garbage(run_service, long_run_url):
+    service = run_service(url=long_run_url, n_participants=150, n_rounds=3)
     habits = Habits(dropout=0.2, late=0.3, duplicate=0.05, garbage=0.01)
     rehearsal = Rehearsal(service.url, service.tokens(400), people(400), habits)
     outcome = rehearsal.run()
@@ -172,17 +172,3 @@ def test_a_device_answers_for_the_group_of_its_owner(run_service, tmp_path, wait
             answer(client, fingerprint, datum, paths[1], group="strict")
         assert not paths[1].exists()
     wait_until(lambda: service.http.get("/v1/status").json()["groups"]["strict"] == 1)
-
-
-@pytest.mark.parametrize("stretch", [np.eye(2), np.array([[2.0, 0.5], [0.5, 1.0 / 3]])])
-def test_where_a_round_asks_is_kept_to_the_last_bit(make_collection, stretch):
-    center = np.array([1 / 3, -2 / 3, 2 / 3])
-    with tables.writing_alone(make_collection().engine) as connection:
-        store.add_closing(connection, 0, 17, (center, stretch), 0)
-        known = store.closing(connection, 0)
-    assert known.last_report == 17
-    np.testing.assert_array_equal(known.place[0], center)
-    if np.array_equal(stretch, np.eye(2)):
-        assert len(known.place) == 1  # as databases of earlier releases have it
-    else:
-        np.testing.assert_array_equal(known.place[1], stretch)

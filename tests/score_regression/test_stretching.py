@@ -123,10 +123,15 @@ def test_queries_do_not_depend_on_who_looks_or_stops(model, tmp_path):
         if end > start:
             looked.fit()
             looked.predict_scores()
+            for own, other in zip(looked.next_place(), quiet.next_place()):
+                np.testing.assert_array_equal(own, other)
             looked.save(tmp_path / "state.npz")
             looked = RoundServer.load(tmp_path / "state.npz")
-            looked.close_round()
+            with pytest.raises(ProtocolError, match="both, or neither"):
+                looked.close_round(looked.estimate())
+            place = quiet.next_place()
             quiet.close_round()
+            looked.close_round(*place)
     same(quiet, looked)
     same(quiet, model.server_)
 
