@@ -11,7 +11,6 @@ from geomstats_ldp.score_regression.second_moment import LearntMoment, learn_sec
 from geomstats_ldp.score_regression.single_query import fit_single_query
 from geomstats_ldp.score_regression.state import (
     RoundState,
-    ask_the_same,
     closed_round,
     initial_round_state,
     merge_states,
@@ -19,14 +18,12 @@ from geomstats_ldp.score_regression.state import (
     with_messages,
     without_messages,
 )
-from geomstats_ldp.score_regression.stretching import no_stretch, stretch_of
 
 __all__ = [
     "LearntMoment",
     "PredictedScore",
     "RoundState",
     "ScoreFit",
-    "ask_the_same",
     "closed_round",
     "fewest_participants",
     "fit_scores",
@@ -34,11 +31,9 @@ __all__ = [
     "initial_round_state",
     "learn_second_moment",
     "merge_states",
-    "no_stretch",
     "predict_round_scores",
     "predict_single_query_scores",
     "query_points",
-    "stretch_of",
     "with_messages",
     "without_messages",
 ]

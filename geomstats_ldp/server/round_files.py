@@ -7,8 +7,9 @@ import numpy as np
 from geomstats_ldp.archives import ArraySpec, open_arrays
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol import Protocol
-from geomstats_ldp.score_regression import RoundState, no_stretch
+from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.fit import into_region
+from geomstats_ldp.score_regression.stretching import no_stretch
 from geomstats_ldp.serialization import LONG_TEXT
 from geomstats_ldp.server.checkpoint import LARGEST_COUNT, VERSION
 from geomstats_ldp.server.engine import make_engine

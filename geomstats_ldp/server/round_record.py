@@ -7,20 +7,19 @@ import numpy as np
 from geomstats_ldp.exceptions import InvalidMessageError, NotReadyError, ProtocolError
 from geomstats_ldp.protocol import Transcript
 from geomstats_ldp.score_regression import (
-    ask_the_same,
     closed_round,
     fit_scores,
     fit_single_query,
     initial_round_state,
     learn_second_moment,
     merge_states,
-    no_stretch,
     predict_round_scores,
     predict_single_query_scores,
     query_points,
-    stretch_of,
     with_messages,
 )
+from geomstats_ldp.score_regression.state import ask_the_same
+from geomstats_ldp.score_regression.stretching import no_stretch, stretch_of
 from geomstats_ldp.server.base import BaseServer, group_report
 from geomstats_ldp.server.locking import alone
 

@@ -11,8 +11,8 @@ from geomstats_ldp.exceptions import LDPWarning, MessageError, ProtocolError
 from geomstats_ldp.inference.prediction import weakest_direction
 from geomstats_ldp.protocol import Protocol, RoundPlan
 from geomstats_ldp.schedules import round_radius
-from geomstats_ldp.score_regression import merge_states, stretch_of, without_messages
-from geomstats_ldp.score_regression.stretching import LONGEST
+from geomstats_ldp.score_regression import merge_states, without_messages
+from geomstats_ldp.score_regression.stretching import LONGEST, stretch_of
 from geomstats_ldp.server import RoundServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
