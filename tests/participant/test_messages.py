@@ -147,6 +147,7 @@ def test_a_huge_datum_counts_like_the_clipped_one(pca_protocol, size, first_quer
     np.testing.assert_allclose(huge.tangent_vec, clipped.tangent_vec, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_messages_are_unbiased_for_the_score(pca_protocol, first_query):
     protocol = pca_protocol(epsilon=2.0)
     query = first_query(protocol)
