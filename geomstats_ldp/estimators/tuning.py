@@ -46,9 +46,10 @@ class Tuning(BaseEstimator):
         Cycle of unit directions in which queries lie off the iterate, in the frame at
         `initial_point`: a tight frame with zero sum, so that all columns of the Hessian are learnt
         alike. Default e_1, -e_1, ..., e_d, -e_d. The shorter it is, the sooner a region.
-        "adaptive", for logistic and Huber regression in rounds and losses that state a third
-        derivative, takes the default cycle and makes offsets longer, up to four times, in the
-        directions in which the curvature found in earlier rounds is small.
+        "adaptive", in rounds of losses that state a third derivative, takes the default cycle and
+        makes offsets longer, up to four times, in the directions in which the curvature found in
+        earlier rounds is small. It is made for Huber regression with correlated features; it adds
+        bias to logistic regression.
     pairs_per_round : int, default=1
         Query pairs that are asked at the same iterate, and so can be answered at the same time.
     radius : RadiusRule, optional
