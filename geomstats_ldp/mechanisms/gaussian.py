@@ -258,19 +258,7 @@ class Gaussian(Mechanism):
         return streams.normal.standard_normal((check_integer("n", n, 0), self.dim))
 
     def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
-        """Evaluate the log density with respect to Lebesgue measure.
-
-        Parameters
-        ----------
-        released : array-like, shape [..., dim]
-            Possible messages.
-        vector : array-like, shape [..., dim]
-            Inputs, projected radially to the ball.
-
-        Returns
-        -------
-        log_density : array, shape [...]
-        """
+        """Evaluate the log density under Lebesgue measure; see `Mechanism.log_density`."""
         released = finite_array("released", released, (..., self.dim))
         residual = (released - self.bound * self._ball_point(vector)) / self.sigma
         constant = self.dim * (math.log(self.sigma) + 0.5 * math.log(2 * math.pi))
@@ -282,17 +270,7 @@ class Gaussian(Mechanism):
         grid_noise.check_installed()
 
     def release_candidate(self, vector: ArrayLike) -> int | tuple[int, ...]:
-        """Release a score on a device, as d integers of the public grid of `grid_noise`.
-
-        Parameters
-        ----------
-        vector : array, shape [dim]
-            Finite score in frame coordinates.
-
-        Returns
-        -------
-        candidate : tuple of int, length dim
-        """
+        """Release a score as d integers of a public grid; see `Mechanism.release_candidate`."""
         self.check_releasable()
         point = np.empty(self.dim)
         settled_ball_point(np.asarray(vector, dtype=float), self.bound, point)
