@@ -146,6 +146,12 @@ class Running:
             return connection.execute(text(f"SELECT count(*) FROM {table}")).scalar()
 
 
+@pytest.fixture(autouse=True)
+def _looks_often(monkeypatch):
+    """Let services see to their rounds every 50 ms; half a second is long for a test."""
+    monkeypatch.setattr(app, "_TICK", 0.05)
+
+
 @pytest.fixture
 def run_service(make_collection):
     """Start services; they are stopped at the end."""
@@ -236,8 +242,19 @@ def postgres_url(postgres, request):
     return f"postgresql+psycopg://postgres@/{name}?host={postgres}"
 
 
+def _url(request):
+    return request.getfixturevalue(
+        {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
+    )
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request):
     """Both databases, one after the other."""
-    name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
-    return request.getfixturevalue(name)
+    return _url(request)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def long_run_url(request):
+    """Both databases for tests that take seconds, PostgreSQL among the slow ones."""
+    return _url(request)
