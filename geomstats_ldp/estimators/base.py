@@ -211,7 +211,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        return RoundPlan(n_rounds, sizes, n_points, moment, length, query, bend, adaptive)
+        return RoundPlan(n_rounds, sizes, n_points, moment, length, query, bend, adaptive=adaptive)
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
@@ -17,6 +19,7 @@ from geomstats_ldp.validation import (
     check_integer,
     check_non_negative,
     check_real,
+    check_scale,
     finite_array,
 )
 
@@ -52,6 +55,12 @@ class RoundPlan(Rule):
     query : nested tuple, shape [*point_shape], optional
         The one point at which all rounds ask, where the mean score at a point determines the
         target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
+    known_moment : nested tuple, shape [p, p], optional
+        Second moment, on a sphere, that other people have told: it enters the estimate beside the
+        answers.
+    known_sd : float, optional
+        Standard deviation of its error in each coordinate of symmetric matrices in the Frobenius
+        inner product, entries off the diagonal counted by root two.
     adaptive : bool
         Whether offsets are longer in the directions in which the curvature found so far is small;
         see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
@@ -64,6 +73,8 @@ class RoundPlan(Rule):
     bending_length: float = math.inf
     query: tuple | None = None
     third_derivative: float = 0.0
+    known_moment: tuple | None = None
+    known_sd: float | None = None
     adaptive: bool = False
 
     def __post_init__(self):
@@ -84,7 +95,21 @@ class RoundPlan(Rule):
         if self.query is not None:
             query = nested_tuple(finite_array("query", self.query, (...,)))
             object.__setattr__(self, "query", query)
+        self._check_known()
         self._settle()
+
+    def _check_known(self):
+        if (self.known_moment is None) != (self.known_sd is None):
+            raise ProtocolError("known_moment and known_sd must be given together")
+        if self.known_moment is not None:
+            matrix = finite_array("known_moment", self.known_moment, ("n", "n"))
+            if self.moment != "second" or not np.array_equal(matrix, matrix.T):
+                raise ProtocolError(
+                    "known_moment must be a symmetric matrix, where the moment is 'second'; got "
+                    f"moment={self.moment!r} and {self.known_moment!r}"
+                )
+            object.__setattr__(self, "known_moment", nested_tuple(matrix))
+            object.__setattr__(self, "known_sd", check_scale("known_sd", self.known_sd))
 
     def _check_sizes(self):
         sizes = tuple(check_integer("sizes", size) for size in self.sizes)
@@ -105,6 +130,8 @@ class RoundPlan(Rule):
             del record["query"]
         if self.third_derivative == 0:
             del record["third_derivative"]
+        if self.known_moment is None:
+            del record["known_moment"], record["known_sd"]
         if not self.adaptive:
             del record["adaptive"]
         return record
