@@ -68,7 +68,7 @@ def test_without_a_number_as_many_are_dealt_as_are_waited_for(round_protocol, an
 
 @pytest.mark.parametrize("n", [-1, 2.0, True, "3"])
 def test_numbers_of_questions_are_checked(round_protocol, n):
-    with pytest.raises(ProtocolError, match="n must be a number of queries"):
+    with pytest.raises(ProtocolError, match="n must be an integer of at least 0"):
         RoundServer(round_protocol()).queries(n)
 
 
