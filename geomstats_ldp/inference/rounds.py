@@ -31,7 +31,9 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
         + \tfrac{2 e^2}{d (d + 1)} |u|^2 I + l l^\top\} H^{-1}.
 
     The second term is what the error of the Hessian makes of the distance over which the estimate
-    is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon.
+    is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon. Where the
+    plan knows how scores saturate, and the Hessian is from wide rounds, |u|^2 is the distance of
+    the mean query point to the target instead of that to the estimate.
 
     Parameters
     ----------
@@ -54,16 +56,20 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
             f"{fewest_participants(protocol)} if all are in one round; too few "
             "participants have answered"
         )
-    dim = protocol.dim
+    dim, plan = protocol.dim, protocol.rounds
     free = dim * (dim + 1) / 2
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
-    slope = fit.hessian_error / free * float(fit.offset @ fit.offset) * np.eye(dim)
+    entry = fit.hessian_error / free
+    slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
     inverse = np.linalg.inv(fit.hessian)
     covariance = inverse @ (location + slope + np.outer(fit.leftover, fit.leftover)) @ inverse
+    if plan is not None and plan.saturation > 0:
+        square = _square_error(fit, covariance, np.trace(location) / dim, entry)
+        covariance = covariance + entry * square * inverse @ inverse
     # As for pairs, the guard counts the error of the slope before it is made symmetric.
     error = math.sqrt(fit.hessian_error * dim**2 / free)
     # One query has no regression, whose Hessian would have normal errors.
-    rule, plan = protocol.inference, protocol.rounds
+    rule = protocol.inference
     asks_once = plan is not None and plan.query is not None
     strength_of = guard_strength if asks_once else steady_guard_strength
     guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule, strength_of)
@@ -78,3 +84,15 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
         hessian_bound_active=fit.hessian_bound_active,
         guard=float(guard),
     )
+
+
+def _square_error(fit, covariance, variance, entry):
+    """Expected square distance of the estimate to the target.
+
+    The trace of the covariance; but a Hessian that noise makes large would make it small. With
+    `entry` for the variance of an entry on the diagonal, the noise adds (d + 1) / 2 times that to
+    the square of the Hessian on average. It is taken off, down to a Hessian half as large.
+    """
+    squares = np.linalg.eigvalsh(fit.hessian) ** 2
+    known = np.maximum(squares - entry * (len(squares) + 1) / 2, squares / 4)
+    return max(np.trace(covariance), variance * np.sum(1 / known))

@@ -47,6 +47,10 @@ class RoundPlan(Rule):
     third_derivative : float
         Public standard deviation of a coordinate of the mean third derivative of the population
         loss, see `Loss.third_derivative`; zero takes it for zero.
+    saturation : float
+        Public rate c at which scores saturate, in inverse squares of tangent length: a query at
+        distance h from its centre tells of the Hessian what one at h / (1 + c h^2) would; see
+        `Loss.saturation`.
     query : nested tuple, shape [*point_shape], optional
         The one point at which all rounds ask, where the mean score at a point determines the
         target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
@@ -59,6 +63,7 @@ class RoundPlan(Rule):
     bending_length: float = math.inf
     query: tuple | None = None
     third_derivative: float = 0.0
+    saturation: float = 0.0
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
@@ -66,6 +71,7 @@ class RoundPlan(Rule):
         check_choice("moment", self.moment, MOMENTS)
         check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
         check_non_negative("third_derivative", self.third_derivative)
+        check_non_negative("saturation", self.saturation)
         if self.sizes is not None:
             self._check_sizes()
         if self.query is not None:
@@ -86,12 +92,13 @@ class RoundPlan(Rule):
         object.__setattr__(self, "sizes", sizes)
 
     def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without a query or a third derivative where there is none."""
+        """Plain record, for JSON; without a query or derivatives where there are none."""
         record = super().to_spec()
         if self.query is None:
             del record["query"]
-        if self.third_derivative == 0:
-            del record["third_derivative"]
+        for name in ("third_derivative", "saturation"):
+            if record[name] == 0:
+                del record[name]
         return record
 
     @property
