@@ -10,6 +10,7 @@ import numpy as np
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
+from geomstats_ldp.score_regression.fit import HEDGE
 from geomstats_ldp.score_regression.shrinkage import (
     guard_of_error,
     guard_strength,
@@ -62,10 +63,10 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     entry = fit.hessian_error / free
     slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
     inverse = np.linalg.inv(fit.hessian)
-    covariance = inverse @ (location + slope + np.outer(fit.leftover, fit.leftover)) @ inverse
+    score = location + slope + np.outer(fit.leftover, fit.leftover)
     if plan is not None and plan.saturation > 0:
-        square = _square_error(fit, covariance, np.trace(location) / dim, entry)
-        covariance = covariance + entry * square * inverse @ inverse
+        score = score + entry * _square_error(fit, score) * np.eye(dim)
+    covariance = inverse @ score @ inverse
     # As for pairs, the guard counts the error of the slope before it is made symmetric.
     error = math.sqrt(fit.hessian_error * dim**2 / free)
     # One query has no regression, whose Hessian would have normal errors.
@@ -86,13 +87,13 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     )
 
 
-def _square_error(fit, covariance, variance, entry):
-    """Expected square distance of the estimate to the target.
+def _square_error(fit, score):
+    """Expected square distance of the estimate to the target, for a covariance of its score.
 
-    The trace of the covariance; but a Hessian that noise makes large would make it small. With
-    `entry` for the variance of an entry on the diagonal, the noise adds (d + 1) / 2 times that to
-    the square of the Hessian on average. It is taken off, down to a Hessian half as large.
+    A Hessian that noise makes large would make it small. What noise adds to the square of the
+    Hessian on average is taken off, down to the share against which the step is hedged.
     """
-    squares = np.linalg.eigvalsh(fit.hessian) ** 2
-    known = np.maximum(squares - entry * (len(squares) + 1) / 2, squares / 4)
-    return max(np.trace(covariance), variance * np.sum(1 / known))
+    values, vectors = np.linalg.eigh(fit.hessian)
+    noise = fit.hessian_error / len(values)
+    known = np.maximum(values**2 - noise, HEDGE * noise)
+    return np.sum(np.sum(vectors * (score @ vectors), axis=0) / known)

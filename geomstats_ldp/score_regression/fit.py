@@ -41,7 +41,7 @@ _N_CHARTS = 3
 
 #: Share of the expected square error of the Hessian against which the step is hedged. A full share
 #: minimises the error of one step; but then centres approach a far target too slowly.
-_HEDGE = 0.25
+HEDGE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +216,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
 def _hedged_step(hessian, error):
     """Matrix by which a step multiplies the gradient, for a Hessian with this square error."""
     dim = len(hessian)
-    return hessian @ np.linalg.inv(hessian @ hessian + _HEDGE * error / dim * np.eye(dim))
+    return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * error / dim * np.eye(dim))
 
 
 def intercept_weights(share, bend, pull):

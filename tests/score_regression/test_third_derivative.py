@@ -136,7 +136,8 @@ def test_at_the_pivot_the_gradient_is_not_tied_to_the_hessian():
 def test_the_region_counts_how_far_the_target_may_be_from_the_queries():
     """Beside the plan that knows no saturation: the same but for nu |u|^2 H^-2, twice in a square.
 
-    With d = 2 the noise nu of an entry adds 3/2 nu to squared eigenvalues of the Hessian.
+    With d = 2 the noise nu of an entry adds 3/2 nu to squared eigenvalues of the Hessian, of
+    which it leaves a quarter at least.
     """
     fit = answered(make(5.0, 0.25, WIDE), saturating)[-1]
     for error in (0.001, 0.9):
@@ -145,9 +146,10 @@ def test_the_region_counts_how_far_the_target_may_be_from_the_queries():
         counted = estimate_round_sandwich(noisy, make(5.0, 0.25, WIDE)).covariance
         guard = estimate_round_sandwich(noisy, make(5.0, 0.0, WIDE)).guard
         values, inverse = np.linalg.eigvalsh(fit.hessian), np.linalg.inv(fit.hessian)
-        known = np.maximum(values**2 - error / 3 * 1.5, values**2 / 4)
-        location = np.trace(fit.score_covariance) / 2 * np.trace(np.linalg.inv(fit.information)) / 2
-        square = max(np.trace(plain) / guard, location * np.sum(1 / known))
+        vectors = np.linalg.eigh(fit.hessian)[1]
+        known = np.maximum(values**2 - error / 2, error / 8)
+        score = fit.hessian @ plain @ fit.hessian / guard
+        square = np.trace((vectors / known) @ vectors.T @ score)
         added = guard * error / 3 * square * inverse @ inverse
         assert np.allclose(counted - plain, added, rtol=1e-9)
 
