@@ -49,7 +49,7 @@ def _same_state(one, other):
     return all(np.array_equal(a, b) for a, b in [*pairs, *zip(one.sums, other.sums)])
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def pca_protocol():
     return _pca_protocol
 

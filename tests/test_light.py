@@ -37,7 +37,7 @@ print(*[name for name in sys.modules if name.startswith("geomstats_ldp.")])
 """
 
 
-@pytest.mark.parametrize("mechanism", ["privunit", "l2_ball"])
+@pytest.mark.parametrize("mechanism", ["privunit", pytest.param("l2_ball", marks=pytest.mark.slow)])
 def test_one_answer_imports_little_and_compiles_nothing(pca_protocol, tmp_path, mechanism):
     from geomstats_ldp import Server
 

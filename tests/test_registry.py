@@ -71,14 +71,14 @@ def registered():
         known.update(before)
 
 
-def line_data(n):
-    return np.random.default_rng(0).normal(0.2, 0.1, size=(n, 1))
+def line_data(n, dim=1):
+    return np.random.default_rng(0).normal(0.2, 0.1, size=(n, dim))
 
 
 def test_a_registered_loss_runs_and_is_rebuilt_from_json(registered):
-    X = line_data(401)
-    loss = MeanLoss(center=[0.0], data_radius=1.0)
-    mean = PrivateMEstimator(Euclidean(1), loss, epsilon=4.0, random_state=0).fit(X)
+    X = line_data(401, dim=2)
+    loss = MeanLoss(center=[0.0, 0.0], data_radius=1.0)
+    mean = PrivateMEstimator(Euclidean(2), loss, epsilon=4.0, random_state=0).fit(X)
     copy = Protocol.from_json(mean.protocol_.to_json())
     assert copy == mean.protocol_
     assert type(loss_of(copy)) is MeanLoss

@@ -15,13 +15,18 @@ import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 from tqdm.auto import tqdm
 
-from geomstats_ldp.collection import store, study, tables
+from geomstats_ldp.collection import course, store, study, tables
 from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.migrations import migrate
+from geomstats_ldp.collection.scouts import ScoutedStudy
 from geomstats_ldp.collection.times import cut_down
 from geomstats_ldp.exceptions import CollectionError, NotReadyError
 from geomstats_ldp.files import write_figure, write_text
+from geomstats_ldp.serialization import BAD_CONTENT, parse_json
 from geomstats_ldp.validation import check_integer
+
+#: Longest file of answers of scouts, in characters.
+_LONGEST_EXPORT = 2**30
 
 
 @contextmanager
@@ -37,8 +42,8 @@ def plain_errors():
 def new(arguments):
     """Make the database and write the protocol."""
     description = study.read_study_file(arguments.study.read_text(encoding="utf-8"))
-    protocol = study.make_study_protocol(description)
-    text, path = protocol.to_json(), Path("protocol.json")
+    published = study.make_published(description)
+    text, path = published.to_json(), Path("protocol.json")
     if path.exists() and path.read_bytes() != text.encode():
         raise CollectionError(f"{path} is of another collection; work in a folder of its own")
     engine = tables.connect(arguments.database)
@@ -48,15 +53,25 @@ def new(arguments):
     with tables.writing_alone(engine) as connection:
         if store.has_study(connection):
             raise CollectionError("the database holds a collection already; name another")
-        key = store.add_study(connection, protocol, description, opened)
+        key = store.add_study(connection, published, description, opened)
     write_text(path, text)
-    for name, mechanism in protocol.mechanisms.items():
-        print(mechanism if name is None else f"{name}: {mechanism}")
-    print(f"rounds       {protocol.rounds.sizes or protocol.rounds.n_rounds}")
+    for line in published_lines(published):
+        print(line)
     print(f"protocol     {path}")
-    print(f"fingerprint  {protocol.fingerprint}")
+    print(f"fingerprint  {published.fingerprint}")
     print(f"admin key    {key}")
     print("Publish protocol and fingerprint. Keep the admin key: it is written nowhere else.")
+
+
+def published_lines(published):
+    """What everybody is asked, in words."""
+    if isinstance(published, ScoutedStudy):
+        yield f"scouts       {published.n_participants} a round, asked for {published.names}"
+        yield f"epsilon      {published.epsilon:g}, scout or not"
+        return
+    for name, mechanism in published.mechanisms.items():
+        yield str(mechanism if name is None else f"{name}: {mechanism}")
+    yield f"rounds       {published.rounds.sizes or published.rounds.n_rounds}"
 
 
 def serve(arguments):
@@ -70,8 +85,7 @@ def serve(arguments):
     os.environ[DATABASE] = arguments.database
     os.environ[CLIENT_RATE] = str(arguments.client_rate)
     print(
-        f"serving {ledger.study.protocol.fingerprint[:12]} at "
-        f"http://{arguments.host}:{arguments.port}",
+        f"serving {ledger.study.fingerprint[:12]} at http://{arguments.host}:{arguments.port}",
         flush=True,
     )
     uvicorn.run(
@@ -93,7 +107,7 @@ def invite(arguments):
     ledger = _open(arguments)
     with tables.writing(ledger.engine) as connection:
         tokens = store.add_invitations(connection, arguments.count)
-    fingerprint = ledger.study.protocol.fingerprint
+    fingerprint = ledger.study.fingerprint
     for token in tokens:
         print(f"{arguments.url.rstrip('/')}/#token={token}&fingerprint={fingerprint}")
 
@@ -105,31 +119,44 @@ def status(arguments):
     if not arguments.watch:
         print("\n".join(_status_lines(ledger)))
         return
-    rounds = ledger.study.protocol.rounds
+    while not ledger.has_ended:
+        _watch(ledger)
+
+
+def _watch(ledger):
+    """A live line, until the open stage ends."""
+    stage = ledger.view.stage
+    rounds = stage.protocol.rounds
     with tqdm(total=rounds.n_participants, unit=" answers") as line:
-        while not ledger.server.is_complete:
+        while stage is ledger.view.stage and not ledger.has_ended:
             ledger.follow()
-            line.set_description(f"round {min(ledger.server.round + 1, rounds.n_rounds)}")
-            line.update(ledger.server.n_participants - line.n)
+            server = ledger.view_of(stage.first).server
+            line.set_description(f"{stage.name}, round {min(server.round + 1, rounds.n_rounds)}")
+            line.update(server.n_participants - line.n)
             time.sleep(0.5)
 
 
 def _status_lines(ledger):
-    server, rounds = ledger.server, ledger.study.protocol.rounds
-    answers = server.state.counts.sum(axis=1).tolist()
+    stage, server = ledger.view.stage, ledger.server
+    rounds, answers = stage.protocol.rounds, server.state.counts.sum(axis=1).tolist()
+    for name, value in ledger.found().items():
+        if name != "protocol":
+            yield f"scouts: {name} {value}"
+    if not stage.is_study:
+        yield f"scouts are being asked: {stage.name}"
     with tables.reading(ledger.engine) as connection:
         dealt = store.questions_by_round(connection)
     yield "round   planned   asked   answered"
     for number in range(rounds.n_rounds):
         planned = "open" if rounds.sizes is None else rounds.sizes[number]
         mark = "*" if number == server.round else " "
-        counts = f"{dealt.get(number, 0):8d}{sum(answers[number : number + 1]):11d}"
+        counts = f"{dealt.get(stage.first + number, 0):8d}{sum(answers[number : number + 1]):11d}"
         yield f"{number + 1:4d}{mark}{planned:>11}{counts}"
     if server.protocol.groups is not None:
         for name, count in zip(server.protocol.mechanisms, server.answers_by_group()):
             yield f"group {name}: {count} answers"
     try:
-        result = study.summarise(ledger.study.description, server)
+        result = study.summarise(ledger.study.description, _study_server(ledger))
         yield f"estimate {np.round(result['estimate'], 4).tolist()}"
         yield f"largest radius of its 95% region {result['largest_radius']:.4g}"
     except NotReadyError as error:
@@ -140,22 +167,23 @@ def close_round(arguments):
     """Close the open round."""
     ledger = _open(arguments)
     ledger.follow()
-    number = ledger.server.round
-    if ledger.server.is_complete:
+    view, number = ledger.view, ledger.server.round
+    if ledger.has_ended:
         raise NotReadyError(f"all {number} rounds are closed")
-    ledger.close_round(number)
-    print(f"round {number + 1} is closed with {ledger.server.n_participants} answers in all")
+    ledger.close_round(view.number)
+    print(f"round {number + 1} is closed with {view.server.n_participants} answers in all")
 
 
 def result(arguments):
     """Write estimate and region, and a picture of it."""
     ledger = _open(arguments)
     ledger.follow()
-    record = study.summarise(ledger.study.description, ledger.server)
+    server = _study_server(ledger)
+    record = study.summarise(ledger.study.description, server)
     text = json.dumps(record, indent=2, allow_nan=False) + "\n"
     path = arguments.output.with_suffix(".json")
     write_text(path, text)
-    figure = study.picture(ledger.study.description, ledger.server)
+    figure = study.picture(ledger.study.description, server)
     write_figure(path.with_suffix(".png"), figure)
     print(f"{record['n_participants']} participants")
     print(f"estimate {np.round(record['estimate'], 4).tolist()}")
@@ -164,10 +192,28 @@ def result(arguments):
 
 
 def export(arguments):
-    """Write the transcript."""
-    transcript = _open(arguments).transcript()
+    """Write the transcript, and what scouts have answered where there were some."""
+    ledger = _open(arguments)
+    transcript = ledger.transcript()
     transcript.save(arguments.output)
     print(f"wrote {len(transcript)} messages to {arguments.output}")
+    if ledger.outcomes:
+        answers = ledger.answers_of_scouts()
+        path = arguments.output.with_suffix(".scouts.json")
+        record = {"published": ledger.study.published, "answers": answers, "found": ledger.found()}
+        write_text(path, json.dumps(record) + "\n")
+        print(f"wrote {sum(map(len, answers.values()))} answers of scouts to {path}")
+
+
+def check_scouts(arguments):
+    """Say whether the study follows from what scouts have answered."""
+    try:
+        record = parse_json(arguments.file.read_text(encoding="utf-8"), _LONGEST_EXPORT)
+        published = ScoutedStudy.from_json(record["published"], arguments.fingerprint)
+        protocol = course.check_scouts(published, record["answers"], record["found"])
+    except BAD_CONTENT as error:
+        raise CollectionError(f"{arguments.file} does not hold: {error}") from error
+    print(f"the study follows from the answers of the scouts; fingerprint {protocol.fingerprint}")
 
 
 def answer(arguments):
@@ -213,4 +259,11 @@ def _open(arguments):
     tables.check_exists(engine)
     migrate(engine)
     with tables.reading(engine) as connection:
-        return Ledger(engine, store.read_study(connection))
+        return Ledger(engine, store.read_study(connection), stage_after=course.stage_after)
+
+
+def _study_server(ledger):
+    """Server of the study itself, or NotReadyError while scouts are asked."""
+    if not ledger.view.stage.is_study:
+        raise NotReadyError("scouts are being asked; the study follows")
+    return ledger.server

@@ -61,15 +61,19 @@ class App:
         self.service, self._summarise = service, summarise
         self._by_token = RateLimit(_TOKEN_RATE, _TOKEN_BURST, time.monotonic)
         self._by_client = RateLimit(client_rate, max(4 * client_rate, 1), time.monotonic)
-        self._protocol_text = service.protocol.to_json()
         self._result, self._one_at_a_time = (None, None), threading.Lock()
 
     # ---------------------------------------------------------------- participants
 
     async def protocol(self, request):
-        """The protocol, as its fingerprint is computed from it."""
-        headers = {"X-Protocol-Fingerprint": self.service.protocol.fingerprint}
-        return text_response(self._protocol_text, headers=headers)
+        """What was published, as its fingerprint is computed from it."""
+        study = self.service.study
+        headers = {"X-Protocol-Fingerprint": study.fingerprint}
+        return text_response(study.published, headers=headers)
+
+    async def scouted(self, request):
+        """What scouts have found, and the protocol that follows."""
+        return text_response(self.service.scouted())
 
     async def form(self, request):
         """What the page shows beside the protocol."""
@@ -99,7 +103,10 @@ class App:
         return json_response(await run_in_threadpool(self._make_result))
 
     def _make_result(self):
-        server = self.service.ledger.server
+        view = self.service.ledger.view
+        if not view.stage.is_study:
+            raise Refusal(409, "not_ready", "scouts are being asked; the study follows")
+        server = view.server
         with self._one_at_a_time:  # who comes meanwhile takes what the first one makes
             n_participants, record = self._result
             if n_participants != server.n_participants:
@@ -117,10 +124,10 @@ class App:
         self.service.check_admin(bearer(request))
         await read_body(request)
         ledger = self.service.ledger
-        if ledger.server.is_complete:
+        if ledger.has_ended:
             raise Refusal(409, "ended", "all rounds are closed")
         try:
-            await run_in_threadpool(ledger.close_round, ledger.server.round)
+            await run_in_threadpool(ledger.close_round, ledger.view.number)
         except NotReadyError as error:
             raise Refusal(409, "too_few", str(error)) from error
         return json_response(self.service.status())
@@ -130,7 +137,7 @@ class App:
         self.service.check_admin(bearer(request))
         record = await read_record(request, {"count"})
         tokens = await self._write(self.service.invitations_job(record["count"]))
-        answer = {"tokens": tokens, "fingerprint": self.service.protocol.fingerprint}
+        answer = {"tokens": tokens, "fingerprint": self.service.study.fingerprint}
         return json_response(answer, 201)
 
     # ---------------------------------------------------------------- shared
@@ -252,6 +259,7 @@ def make_app(service, summarise, client_rate=100.0):
 
     table = [
         ("GET", "/v1/protocol", app.protocol),
+        ("GET", "/v1/scouted", app.scouted),
         ("GET", "/v1/form", app.form),
         ("POST", "/v1/questions", app.question),
         ("POST", "/v1/reports", app.report),

@@ -6,8 +6,9 @@ import time
 
 import httpx
 
+from geomstats_ldp.collection.scouts import read_published
 from geomstats_ldp.exceptions import CollectionError
-from geomstats_ldp.protocol import Protocol, Query
+from geomstats_ldp.protocol import Query
 from geomstats_ldp.serialization import (
     BAD_CONTENT,
     LONG_TEXT,
@@ -54,9 +55,16 @@ class Client:
     def __exit__(self, *_):
         self._http.close()
 
-    def protocol(self, fingerprint):
-        """The protocol, which must have this fingerprint."""
-        return Protocol.from_json(self._send("GET", "/v1/protocol"), fingerprint)
+    def published(self, fingerprint):
+        """`Protocol` or `ScoutedStudy` that was published, which must have this fingerprint."""
+        return read_published(self._send("GET", "/v1/protocol"), fingerprint)
+
+    def scouted(self):
+        """What scouts have found, a plain record, once the study has begun."""
+        record = parse_json(self._send("GET", "/v1/scouted"), LONG_TEXT)
+        if not isinstance(record, dict) or not isinstance(record.get("protocol"), str):
+            raise CollectionError("the service must say what scouts have found; it does not")
+        return record
 
     def question(self, group=None):
         """The `Query` of the token, to the group that its owner has chosen if there are some."""

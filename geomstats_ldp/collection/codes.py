@@ -35,6 +35,31 @@ def to_columns(candidate):
     return {"candidate": candidate - _SHIFT, "grid": None}
 
 
+def from_columns(candidate, grid):
+    """What a message held, of its columns: an integer, or a list of those of the grid."""
+    return candidate + _SHIFT if grid is None else np.frombuffer(grid, dtype="<i8").tolist()
+
+
+def coords_of(mechanism, candidates):
+    """Messages in frame coordinates, shape [n, dim], of what they held.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    candidates : list of int or list of list of int
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of them is none that the mechanism releases.
+    """
+    if mechanism.candidate_width is None:
+        rows = [mechanism.candidate_vector(tuple(candidate)) for candidate in candidates]
+        return np.array(rows).reshape(-1, mechanism.dim)
+    numbers = [check_candidate(candidate) - _SHIFT for candidate in candidates]
+    return candidate_coords(mechanism, np.array(numbers, dtype=np.int64))
+
+
 def candidate_coords(mechanism, numbers):
     """Messages in frame coordinates, shape [n, dim], of the column `candidate`.
 

@@ -35,6 +35,13 @@ def add_command(commands):
     )
     answer.add_argument("--patience", type=float, default=600.0, metavar="SECONDS")
     answer.set_defaults(run=_run("answer"))
+    check = actions.add_parser(
+        "check-scouts",
+        help="compute the study from what scouts have answered, as `export` wrote it",
+    )
+    check.add_argument("file", type=Path)
+    check.add_argument("--fingerprint", required=True, help="that was published")
+    check.set_defaults(run=_run("check_scouts"))
 
 
 def _add_operator_commands(actions):

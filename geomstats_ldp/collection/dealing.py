@@ -40,7 +40,7 @@ class Dealer:
         self._rng = np.random.default_rng()
 
     def deal(self, asked):
-        """Round and direction of a question, or None if none is to be dealt now.
+        """Number of a round and direction of a question, or None if none is to be dealt now.
 
         Parameters
         ----------
@@ -48,26 +48,26 @@ class Dealer:
             Directions of the group that is asked.
         """
         with self._lock:
-            server = self._ledger.server
-            if server.is_complete:
+            view = self._ledger.view
+            if self._ledger.has_ended:
                 return None
-            if self._round != server.round:
-                self._round, self._hands, self._pause = server.round, {}, (0.0, 0.0)
+            if self._round != view.number:
+                self._round, self._hands, self._pause = view.number, {}, (0.0, 0.0)
             # A clock that is set back must not make the pause longer.
             if not self._hands.get(asked) and not self._is_pausing():
-                self._refill(server)
+                self._refill(view)
             hand = self._hands.get(asked)
             return (self._round, hand.pop()) if hand else None
 
     def _is_pausing(self):
         return self._pause[0] <= self._clock() < self._pause[1]
 
-    def _refill(self, server):
-        started = self._clock()
+    def _refill(self, view):
+        started, server = self._clock(), view.server
         with tables.reading(self._engine) as connection:
             counts = store.taken(connection, self._round, started, server.n_directions)
         rounds = server.protocol.rounds
-        size = None if rounds.sizes is None else rounds.sizes[self._round]
+        size = None if rounds.sizes is None else rounds.sizes[self._round - view.stage.first]
         left = _OPEN_END * server.n_directions if size is None else size - int(counts.sum())
         # Half of what is left, so that workers that count at the same time do not overshoot, and
         # nobody knows of which group the next person is.

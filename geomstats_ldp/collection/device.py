@@ -10,9 +10,13 @@ import json
 import secrets
 from pathlib import Path
 
-from geomstats_ldp.exceptions import AlreadyAnsweredError, CollectionError
+from geomstats_ldp.collection.course import check_study
+from geomstats_ldp.collection.scouts import ScoutedStudy
+from geomstats_ldp.exceptions import AlreadyAnsweredError, CollectionError, ProtocolError
 from geomstats_ldp.files import write_text
 from geomstats_ldp.participant import Participant
+from geomstats_ldp.protocol import Message
+from geomstats_ldp.scouting import NormHistogram, NormParticipant
 from geomstats_ldp.serialization import BAD_CONTENT, LONG_TEXT, parse_json
 
 
@@ -47,18 +51,66 @@ def answer(client, fingerprint, datum, path, check=True, group=None):
     DatumError
         Naming what is wrong, without the datum; nothing has been sent.
     ProtocolError
-        If the service has another protocol, or that has no such group.
+        If the service has another protocol, or that has no such group, or the study that it asks
+        about is not what was published with what scouts have found.
     """
     path = Path(path)
     is_new = not path.exists()
     if is_new:
-        protocol = client.protocol(fingerprint)
-        participant = Participant(protocol, fingerprint=fingerprint, group=group)
-        if check:
-            participant.check(datum)
-        _keep(path, _report(participant.respond(client.question(group), datum)))
+        published = client.published(fingerprint)
+        is_scouted = isinstance(published, ScoutedStudy)
+        draw = _draw_of_scouted if is_scouted else _draw
+        _keep(path, _report(draw(client, published, datum, check, group)))
     client.report(_read(path))
     return is_new
+
+
+def _draw(client, protocol, datum, check, group):
+    """Message of a participant in a study whose protocol was published."""
+    participant = Participant(protocol, fingerprint=protocol.fingerprint, group=group)
+    if check:
+        participant.check(datum)
+    return participant.respond(client.question(group), datum)
+
+
+def _draw_of_scouted(client, published, datum, check, group):
+    """Message of a participant in a study that asks scouts first, scout or not.
+
+    Which question it answers depends on when it asks, and on nothing of the datum.
+    """
+    if group is not None:
+        raise ProtocolError(f"group must be left out: the study has none; got {group!r}")
+    if check:
+        Participant(published.example, max_epsilon=published.epsilon).check(datum)
+    query, plan = client.question(), published.plan
+    if plan.norms is not None and query.fingerprint == plan.norms.fingerprint:
+        return answer_norm(plan.norms, query, datum)
+    if plan.start is not None and query.fingerprint == plan.start.fingerprint:
+        protocol = plan.start
+    else:
+        protocol = check_study(published, client.scouted())
+    participant = Participant(
+        protocol, fingerprint=query.fingerprint, max_epsilon=published.epsilon
+    )
+    return participant.respond(query, datum)
+
+
+def answer_norm(histogram, query, datum):
+    """Message of a scout about the norm of a datum.
+
+    Parameters
+    ----------
+    histogram : NormHistogram
+        That was published.
+    query : Query
+    datum : array-like
+
+    Returns
+    -------
+    message : Message
+    """
+    participant = NormParticipant(histogram, fingerprint=query.fingerprint)
+    return Message(query.fingerprint, query.round, query.index, None, participant.respond(datum))
 
 
 def draw_report(protocol, query, datum):
@@ -66,7 +118,7 @@ def draw_report(protocol, query, datum):
 
     Parameters
     ----------
-    protocol : Protocol
+    protocol : Protocol or NormHistogram
     query : Query
     datum : array-like
 
@@ -74,6 +126,8 @@ def draw_report(protocol, query, datum):
     -------
     text : str
     """
+    if isinstance(protocol, NormHistogram):
+        return _report(answer_norm(protocol, query, datum))
     group = protocol.group_of(query.index)
     participant = Participant(protocol, fingerprint=protocol.fingerprint, group=group)
     return _report(participant.respond(query, datum))

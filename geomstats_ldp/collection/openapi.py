@@ -65,10 +65,25 @@ _SCHEMAS = {
         is_informative={"type": "boolean"},
         warnings={"type": "array", "items": _TEXT},
     ),
+    "Scouted": {
+        "description": "What scouts have found, and the text of the protocol that follows",
+        "type": "object",
+        "properties": {
+            "norm_bound": {"type": "number"},
+            "initial_point": {"type": "array"},
+            "protocol": _TEXT,
+        },
+        "required": ["protocol"],
+        "additionalProperties": False,
+    },
     "Count": _object(count={"type": "integer", "minimum": 1, "maximum": 100000}),
     "Tokens": _object(tokens={"type": "array", "items": _TEXT}, fingerprint=_TEXT),
 }
 
+_SCHEMAS["Status"]["properties"]["stage"] = {
+    "description": "What is open, of a collection that asks scouts first; rounds are those of it",
+    "enum": ["norms", "start", "study"],
+}
 _SCHEMAS["Status"]["properties"]["groups"] = {
     "description": "Answers by group, of a collection that has groups",
     "type": "object",
@@ -112,6 +127,9 @@ def describe():
     body = (400, 401, 408, 409, 413, 415, 422)
     paths = {
         "/v1/protocol": {"get": protocol},
+        "/v1/scouted": {
+            "get": _operation("What followed from scouts", {200: "Scouted"}, (409,)),
+        },
         "/v1/form": {"get": _operation("Words of the page for browsers", {200: "Form"})},
         "/v1/questions": {
             "post": _operation(

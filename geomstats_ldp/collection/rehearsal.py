@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 import httpx
 import numpy as np
 
+from geomstats_ldp.collection.course import check_study
 from geomstats_ldp.collection.device import draw_report
+from geomstats_ldp.collection.scouts import read_published
 from geomstats_ldp.protocol import Message, Protocol, Query
 from geomstats_ldp.serialization import canonical_json
 
@@ -97,7 +99,7 @@ class Rehearsal:
         rows = zip(tokens, data, [None] * len(tokens) if groups is None else groups)
         people = [_Person(*row, habits, rng) for row in rows]
         self._new, self._later = deque(people), []
-        self._protocol, self._failure = None, None
+        self._published, self._study, self._failure = None, None, None
 
     def run(self, n_clients=8, until=None):
         """Let everybody answer, or try to until the study ends.
@@ -112,7 +114,7 @@ class Rehearsal:
         -------
         outcome : Outcome
         """
-        self._protocol = Protocol.from_json(httpx.get(f"{self._url}/v1/protocol").text)
+        self._published = read_published(httpx.get(f"{self._url}/v1/protocol").text)
         threads = [threading.Thread(target=self._client, args=(until,)) for _ in range(n_clients)]
         for thread in threads:
             thread.start()
@@ -181,11 +183,22 @@ class Rehearsal:
             return True
         record = response.json()
         query = Query.from_json(canonical_json(record["query"]))
-        person.report = draw_report(self._protocol, query, person.datum)
+        person.report = draw_report(self._protocol_of(http, query), query, person.datum)
         if person.is_late:
             person.wake = time.monotonic() + max(record["lease_until"] - time.time(), 0.0) + _PAUSE
             return False
         return self._report(http, person)
+
+    def _protocol_of(self, http, query):
+        """Protocol, or histogram of norms, that a question belongs to."""
+        if isinstance(self._published, Protocol):
+            return self._published
+        for question in (self._published.plan.norms, self._published.plan.start):
+            if question is not None and question.fingerprint == query.fingerprint:
+                return question
+        if self._study is None:
+            self._study = check_study(self._published, http.get("/v1/scouted").json())
+        return self._study
 
     def _report(self, http, person):
         response = self._post(http, "/v1/reports", person.token, content=person.report)

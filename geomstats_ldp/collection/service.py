@@ -12,12 +12,13 @@ from geomstats_ldp.collection import store, tables
 from geomstats_ldp.collection.codes import check_candidate_of
 from geomstats_ldp.collection.dealing import Dealer
 from geomstats_ldp.collection.ledger import Ledger
+from geomstats_ldp.collection.stages import study_alone
 from geomstats_ldp.collection.times import cut_up
 from geomstats_ldp.collection.web import Refusal
 from geomstats_ldp.collection.writer import BusyError, Writer
 from geomstats_ldp.exceptions import MessageError, ProtocolError
 from geomstats_ldp.protocol import Message, Query
-from geomstats_ldp.serialization import BAD_CONTENT
+from geomstats_ldp.serialization import BAD_CONTENT, canonical_json
 
 #: Identifiers that devices choose.
 REPORT_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -37,21 +38,23 @@ class Service:
     engine : sqlalchemy Engine
     clock : callable
         Seconds since the epoch.
+    stage_after : callable
+        As for `Ledger`.
     """
 
-    def __init__(self, engine, clock=time.time):
+    def __init__(self, engine, clock=time.time, stage_after=study_alone):
         self.engine, self.clock = engine, clock
         with tables.reading(engine) as connection:
             self.study = store.read_study(connection)
-        self.ledger = Ledger(engine, self.study, clock)
+        self.ledger = Ledger(engine, self.study, clock, stage_after)
         self.dealer = Dealer(engine, self.ledger, clock)
         self.writer = Writer(engine)
         self._query_text = lru_cache(maxsize=4096)(self._make_query_text)
 
     @property
     def protocol(self):
-        """Protocol of the collection."""
-        return self.study.protocol
+        """Protocol of the open stage."""
+        return self.ledger.view.stage.protocol
 
     def close(self):
         """Answer what waits, and let go of the database."""
@@ -107,14 +110,13 @@ class Service:
             raise Refusal(409, "token_spent", "this invitation has been answered")
         if known.round is not None and known.lease_until > self.clock():
             return known.round, known.direction, known.lease_until
-        server = self.ledger.server
-        if server.is_complete:
+        if self.ledger.has_ended:
             raise Refusal(410, "ended", "the study has ended")
         service = self.study.service
         lease_until = cut_up(
             self.clock() + service["lease_seconds"], service["time_precision_seconds"]
         )
-        if known.round == server.round:
+        if known.round == self.ledger.view.number:
             store.renew(connection, token_hash, known.round, lease_until)
             return known.round, known.direction, lease_until
         _check_group(known.direction, asked)
@@ -128,12 +130,13 @@ class Service:
         return known.round, known.direction, known.lease_until
 
     def _make_query_text(self, number, direction):
-        server = self.ledger.server
-        if number >= server.state.n_opened:  # another worker has opened the round
+        view = self.ledger.view_of(number)
+        if view is None or number - view.stage.first >= view.server.state.n_opened:
+            # Another worker has opened the round.
             raise Refusal(503, "behind", "this worker does not know the round yet; ask again", 1)
-        point = server.points(number)[direction]
-        query = Query(self.protocol.fingerprint, number, direction, "round", point)
-        return query.to_json()
+        local = number - view.stage.first
+        point = view.server.points(local)[direction]
+        return Query(view.stage.protocol.fingerprint, local, direction, "round", point).to_json()
 
     # ---------------------------------------------------------------- reports
 
@@ -154,52 +157,69 @@ class Service:
         token_hash, report_id = store.digest(token), record["report_id"]
         if not isinstance(report_id, str) or not REPORT_ID.fullmatch(report_id):
             raise Refusal(422, "bad_report_id", "report_id must be 16 to 64 of A-Z a-z 0-9 _ -")
-        message = self._read_message(record["message"])
+        message, number = self._read_message(record["message"])
 
         def job(connection):
-            outcome = store.add_report(connection, token_hash, report_id, message)
+            outcome = store.add_report(connection, token_hash, report_id, message, number)
             return _OUTCOMES.get(outcome, outcome == "stored")
 
         return job
 
     def _read_message(self, record):
+        """Message of a record, and the number of the round that it answers."""
         try:
             message = Message.from_json(json.dumps(record))
         except (MessageError, *BAD_CONTENT) as error:
             raise Refusal(422, "bad_message", "message must be a Message") from error
-        if message.fingerprint != self.protocol.fingerprint:
+        stages = {view.stage.protocol.fingerprint: view.stage for view in self.ledger.views}
+        if message.fingerprint not in stages:
             raise Refusal(422, "foreign_message", "message must answer the protocol of this study")
-        largest = self.protocol.rounds.n_rounds, self.protocol.n_query_points
-        if message.round >= largest[0] or message.index >= largest[1]:
+        stage = stages[message.fingerprint]
+        protocol = stage.protocol
+        if message.round >= protocol.rounds.n_rounds or message.index >= protocol.n_query_points:
             raise Refusal(422, "bad_message", "message must answer a question of this study")
         try:
-            mechanism = self.protocol.mechanisms[self.protocol.group_of(message.index)]
+            mechanism = protocol.mechanisms[protocol.group_of(message.index)]
             check_candidate_of(mechanism, message.candidate)
         except BAD_CONTENT as error:
             raise Refusal(422, "bad_message", "message must hold a candidate") from error
-        return message
+        return message, stage.first + message.round
 
     # ---------------------------------------------------------------- what is public, and admin
 
     def status(self):
-        """Public numbers: rounds, their sizes and answers, and which is open."""
-        server = self.ledger.server
-        n_rounds, sizes = self.protocol.rounds.n_rounds, self.protocol.rounds.sizes
+        """Public numbers: rounds of the open stage, their sizes and answers, and which is open."""
+        view, has_ended = self.ledger.view, self.ledger.has_ended
+        server, protocol = view.server, view.stage.protocol
+        n_rounds, sizes = protocol.rounds.n_rounds, protocol.rounds.sizes
         answers = server.state.counts.sum(axis=1).tolist()
-        groups = {}
-        if self.protocol.groups is not None:
-            counts = server.answers_by_group()
-            groups = {"groups": dict(zip(self.protocol.mechanisms, counts))}
-        return groups | {
+        extra = {}
+        if protocol.groups is not None:
+            extra["groups"] = dict(zip(protocol.mechanisms, server.answers_by_group()))
+        if self.study.protocol is None:
+            extra["stage"] = view.stage.name
+        return extra | {
             "n_rounds": n_rounds,
             "sizes": None if sizes is None else list(sizes),
             "answers": answers + [0] * (n_rounds - len(answers)),
             "n_participants": sum(answers),
-            "minimum": self.protocol.rounds.minimum,
-            "open_round": None if server.is_complete else server.round,
-            "ended": server.is_complete,
-            "fingerprint": self.protocol.fingerprint,
+            "minimum": protocol.rounds.minimum,
+            "open_round": None if has_ended else server.round,
+            "ended": has_ended,
+            "fingerprint": self.study.fingerprint,
         }
+
+    def scouted(self):
+        """JSON text of what scouts have found, with the protocol of the study.
+
+        Raises
+        ------
+        Refusal
+            If scouts are still asked, or there have been none.
+        """
+        if len(self.ledger.views) == 1 or not self.ledger.view.stage.is_study:
+            raise Refusal(409, "not_ready", "no protocol has followed from scouts")
+        return canonical_json(self.ledger.found())
 
     def check_admin(self, key):
         """Refusal unless it is the admin key."""

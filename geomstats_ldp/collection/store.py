@@ -11,7 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import insert, text
 
-from geomstats_ldp.collection.codes import candidate_coords, grid_coords, to_columns
+from geomstats_ldp.collection.codes import (
+    candidate_coords,
+    from_columns,
+    grid_coords,
+    to_columns,
+)
 from geomstats_ldp.collection.tables import INVITATIONS, STUDY
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Protocol
@@ -25,7 +30,10 @@ class Study(NamedTuple):
 
     Attributes
     ----------
-    protocol : Protocol
+    published : str
+        Text whose SHA-256 is the fingerprint of the collection.
+    protocol : Protocol or None
+        What it says; None where scouts are asked first, and the protocol follows from them.
     description : dict
         The study file.
     admin_hash : bytes
@@ -33,10 +41,16 @@ class Study(NamedTuple):
         Second of the epoch, cut to the precision of the study.
     """
 
-    protocol: Protocol
+    published: str
+    protocol: Protocol | None
     description: dict
     admin_hash: bytes
     opened: int
+
+    @property
+    def fingerprint(self):
+        """SHA-256 of what was published."""
+        return hashlib.sha256(self.published.encode()).hexdigest()
 
     @property
     def service(self):
@@ -51,12 +65,15 @@ class Closing(NamedTuple):
     ----------
     last_report : int
         Number of the last report that was counted.
-    center : array, shape [*point_shape]
+    center : array, shape [*point_shape], or None
         Point that the next round asks around.
+    outcome : dict or None
+        What scouts have found, with their last round.
     """
 
     last_report: int
-    center: np.ndarray
+    center: np.ndarray | None
+    outcome: dict | None
 
 
 class Reports(NamedTuple):
@@ -85,12 +102,20 @@ def digest(secret):
 # ------------------------------------------------------------------ study and invitations
 
 
-def add_study(connection, protocol, description, opened):
-    """Keep what a collection is, and return its admin key, which is kept nowhere."""
+def add_study(connection, published, description, opened):
+    """Keep what a collection is, and return its admin key, which is kept nowhere.
+
+    Parameters
+    ----------
+    connection : sqlalchemy Connection
+    published : Protocol or ScoutedStudy
+    description : dict
+    opened : int
+    """
     key = secrets.token_urlsafe(32)
     record = {
         "id": 1,
-        "protocol": protocol.to_json(),
+        "protocol": published.to_json(),
         "description": json.dumps(description),
         "admin_hash": digest(key),
         "opened": opened,
@@ -106,8 +131,9 @@ def read_study(connection):
     ).first()
     if row is None:
         raise NotReadyError("the database holds no collection; `collect new` makes one")
-    protocol = Protocol.from_json(row.protocol)
-    return Study(protocol, json.loads(row.description), bytes(row.admin_hash), row.opened)
+    description = json.loads(row.description)
+    protocol = None if description.get("scouts") else Protocol.from_json(row.protocol)
+    return Study(row.protocol, protocol, description, bytes(row.admin_hash), row.opened)
 
 
 def has_study(connection):
@@ -206,13 +232,20 @@ _REPORT_OF = text(
 
 _READ = (
     "SELECT id, round, direction, {} FROM reports "
-    "WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit"
+    "WHERE id > :after AND id <= :last AND round >= :first AND round < :stop "
+    "ORDER BY id LIMIT :limit"
 )
 _READ_CANDIDATES, _READ_GRIDS = text(_READ.format("candidate")), text(_READ.format("grid"))
 
 
-def add_report(connection, token_hash, report_id, message):
-    """Keep a report and so spend its token: one statement, held by unique constraints.
+_READ_COLUMNS = text(
+    "SELECT candidate, grid FROM reports "
+    "WHERE id <= :last AND round >= :first AND round < :stop ORDER BY id"
+)
+
+
+def add_report(connection, token_hash, report_id, message, number):
+    """Keep a report to a round and so spend its token: one statement, held by unique constraints.
 
     Returns
     -------
@@ -223,7 +256,7 @@ def add_report(connection, token_hash, report_id, message):
     values = {
         "token_hash": token_hash,
         "report_id": report_id,
-        "round": message.round,
+        "round": number,
         "direction": message.index,
         **to_columns(message.candidate),
     }
@@ -245,9 +278,10 @@ def last_report(connection):
     return connection.execute(text("SELECT max(id) FROM reports")).scalar() or 0
 
 
-def read_reports(connection, protocol, after, last, limit):
-    """`Reports` numbered from after `after` to `last`, the first `limit` of them."""
-    span = {"after": after, "last": last, "limit": limit}
+def read_reports(connection, stage, after, last, limit):
+    """`Reports` to a stage numbered from after `after` to `last`, the first `limit` of them."""
+    protocol = stage.protocol
+    span = {"after": after, "last": last, "limit": limit, "first": stage.first, "stop": stage.stop}
     is_grid = protocol.mechanism.candidate_width is None  # that of all groups is of one kind
     rows = connection.execute(_READ_GRIDS if is_grid else _READ_CANDIDATES, span).all()
     table = _table([row[:3] for row in rows], 3) if is_grid else _table(rows, 4)
@@ -259,7 +293,14 @@ def read_reports(connection, protocol, after, last, limit):
             messages[part] = grid_coords(mechanism, [rows[place].grid for place in part])
         else:
             messages[part] = candidate_coords(mechanism, table[part, 3])
-    return Reports(*np.ascontiguousarray(table[:, :3].T), messages)
+    ids, rounds, directions = np.ascontiguousarray(table[:, :3].T)
+    return Reports(ids, rounds - stage.first, directions, messages)
+
+
+def read_candidates(connection, stage, last):
+    """What the messages to a stage held, in the order of the reports up to `last`."""
+    span = {"first": stage.first, "stop": stage.stop, "last": last}
+    return [from_columns(*row) for row in connection.execute(_READ_COLUMNS, span)]
 
 
 def _table(rows, width):
@@ -272,7 +313,16 @@ def _table(rows, width):
 
 
 def add_closing(connection, round, last_report, center, closed):
-    """Keep that a round was closed, unless another worker has."""
+    """Keep that a round was closed, unless another worker has.
+
+    Parameters
+    ----------
+    connection : sqlalchemy Connection
+    round, last_report : int
+    center : list or dict
+        Point that the next round asks around, or what scouts have found.
+    closed : int
+    """
     connection.execute(
         text(
             "INSERT INTO closings (round, last_report, center, closed) "
@@ -281,7 +331,7 @@ def add_closing(connection, round, last_report, center, closed):
         {
             "round": round,
             "last_report": last_report,
-            "center": json.dumps(np.asarray(center).tolist()),
+            "center": json.dumps(center),
             "closed": closed,
         },
     )
@@ -292,7 +342,12 @@ def closing(connection, round):
     row = connection.execute(
         text("SELECT last_report, center FROM closings WHERE round = :round"), {"round": round}
     ).first()
-    return None if row is None else Closing(row.last_report, np.array(json.loads(row.center)))
+    if row is None:
+        return None
+    value = json.loads(row.center)
+    if isinstance(value, dict):
+        return Closing(row.last_report, None, value)
+    return Closing(row.last_report, np.array(value), None)
 
 
 def opening_time(connection, round):

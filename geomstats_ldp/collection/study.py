@@ -10,7 +10,10 @@ import warnings
 from copy import copy
 from dataclasses import replace
 
+import numpy as np
+
 from geomstats_ldp import estimators
+from geomstats_ldp.collection.scouts import ScoutedStudy, with_start_rounds
 from geomstats_ldp.estimators.record import answer_record, texts_of
 from geomstats_ldp.exceptions import LDPError, LDPWarning, NotReadyError, ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
@@ -29,13 +32,23 @@ _TABLES = {
     "rounds": {"quota", "minimum_batch"},
     "service": {"lease_seconds", "deadline_seconds", "time_precision_seconds"},
     "form": {"title", "introduction", "labels", "coordinates"},
+    "scouts": {"n_participants", "n_rounds"},
 }
+
+#: Value of a parameter that scouts are asked for.
+_SCOUT = "scout"
+
+#: Answers of scouts to one round of a question, and rounds of that for the initial point at most.
+_SCOUTS, _SCOUTING_ROUNDS = 400, 5
 
 #: Coordinates with which the form of the page for browsers may begin.
 _COORDINATES = ("components", "angle", "angles", "poincare_ball", "half_space", "hyperboloid")
 
 #: Longest text of the form, in characters.
 _LONGEST_TEXT = 2000
+
+#: Fields of a study file on which the protocol depends.
+_OF_PROTOCOL = ("estimator", "n_features", "parameters", "rounds", "service")
 
 _ESTIMATORS = sorted(name for name in estimators.__all__ if name.startswith("Private"))
 
@@ -80,6 +93,7 @@ def read_study_file(text):
         "rounds": {name: record["rounds"].get(name) for name in sorted(_TABLES["rounds"])},
         "service": _check_service(record["service"]),
         "form": _check_form(record["form"]),
+        "scouts": _check_scouts(record["scouts"], record["parameters"]),
     }
 
 
@@ -103,6 +117,22 @@ def _check_form(record):
         )
     check_choice("coordinates", record.get("coordinates"), (None, *_COORDINATES))
     return record
+
+
+def _check_scouts(record, parameters):
+    """Numbers of scouts, or None where no parameter is left to them."""
+    if _SCOUT not in parameters.values():
+        if record:
+            raise ProtocolError('[scouts] must be left out: no parameter is "scout"')
+        return None
+    return {
+        "n_participants": check_integer(
+            "n_participants of [scouts]", record.get("n_participants", _SCOUTS), 2
+        ),
+        "n_rounds": check_integer(
+            "n_rounds of [scouts]", record.get("n_rounds", _SCOUTING_ROUNDS), 1, 100
+        ),
+    }
 
 
 def _check_service(record):
@@ -144,6 +174,67 @@ def make_estimator(description):
         raise ProtocolError(
             f"[parameters] must be those of {description['estimator']}: {error}"
         ) from error
+
+
+def make_published(description):
+    """What a study publishes, by which invitations know it.
+
+    Parameters
+    ----------
+    description : dict
+        As `read_study_file` makes it.
+
+    Returns
+    -------
+    published : Protocol or ScoutedStudy
+        The latter where scouts are asked first.
+
+    Raises
+    ------
+    ProtocolError
+        As `make_study_protocol`, for a study that may follow.
+    """
+    if description.get("scouts") is None:
+        return make_study_protocol(description)
+    estimator, width = make_estimator(description), description["n_features"]
+    if not hasattr(estimator, "scout_plan"):
+        raise ProtocolError(f"{description['estimator']} has no parameter that scouts can find")
+    if width is None:
+        raise ProtocolError("n_features must be given where scouts are asked first")
+    scouts = description["scouts"]
+    plan = with_start_rounds(estimator.scout_plan(width), **scouts)
+    for question in (plan.norms, plan.start):
+        if question is not None:
+            question.mechanism.check_releasable()
+    study = {name: description[name] for name in _OF_PROTOCOL}
+    start = np.eye(width)[: plan.n_components]
+    start = (start[0] if len(start) == 1 else start).tolist()
+    example = study_protocol_with(study, {"norm_bound": 1.0, "initial_point": start})
+    return ScoutedStudy(plan, scouts["n_participants"], study, example)
+
+
+def study_protocol_with(study, found):
+    """Protocol of a study with the parameters that scouts have found.
+
+    Parameters
+    ----------
+    study : dict
+        Description with parameters that are "scout".
+    found : dict
+        Their values by name, and perhaps more.
+
+    Returns
+    -------
+    protocol : Protocol
+
+    Raises
+    ------
+    ProtocolError
+        If no study can have such parameters.
+    """
+    parameters = study["parameters"]
+    sought = {name: found[name] for name, value in parameters.items() if value == _SCOUT}
+    return make_study_protocol({**study, "parameters": {**parameters, **sought}})
 
 
 def make_study_protocol(description):

@@ -358,7 +358,10 @@ def _rebuild(cls, keywords):
 
 
 def _as_rows(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Broadcast leading axes to ``shape`` and flatten them to contiguous rows."""
+    """Broadcast leading axes to ``shape`` and flatten them to contiguous rows.
+
+    They are a copy: arrays that may not be written to would be compiled for once more.
+    """
     width = array.shape[-1]
     rows = np.broadcast_to(array, (*shape, width)).reshape(math.prod(shape), width)
-    return np.ascontiguousarray(rows)
+    return np.array(rows, order="C")

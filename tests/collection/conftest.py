@@ -20,7 +20,7 @@ try:
     import uvicorn
     from sqlalchemy import text
 
-    from geomstats_ldp.collection import app, store, study, tables
+    from geomstats_ldp.collection import app, course, store, study, tables
     from geomstats_ldp.collection.migrations import migrate
     from geomstats_ldp.collection.service import Service
 except ImportError as error:
@@ -99,15 +99,15 @@ def sqlite_url(tmp_path):
 def make_collection(sqlite_url, study_text):
     """Database with a collection, and its admin key."""
 
-    def make(url=sqlite_url, **options):
-        description = study.read_study_file(study_text(**options))
-        protocol = study.make_study_protocol(description)
+    def make(url=sqlite_url, text=None, **options):
+        description = study.read_study_file(study_text(**options) if text is None else text)
+        published = study.make_published(description)
         engine = tables.connect(url)
         migrate(engine)
         with tables.writing_alone(engine) as connection:
-            key = store.add_study(connection, protocol, description, int(time.time()))
+            key = store.add_study(connection, published, description, int(time.time()))
         return SimpleNamespace(
-            engine=engine, key=key, protocol=protocol, description=description, url=url
+            engine=engine, key=key, protocol=published, description=description, url=url
         )
 
     return make
@@ -146,6 +146,12 @@ class Running:
             return connection.execute(text(f"SELECT count(*) FROM {table}")).scalar()
 
 
+@pytest.fixture(autouse=True)
+def _looks_often(monkeypatch):
+    """Let services see to their rounds every 50 ms; half a second is long for a test."""
+    monkeypatch.setattr(app, "_TICK", 0.05)
+
+
 @pytest.fixture
 def run_service(make_collection):
     """Start services; they are stopped at the end."""
@@ -153,7 +159,7 @@ def run_service(make_collection):
 
     def start(client_rate=1e6, clock=time.time, collection=None, **options):
         collection = make_collection(**options) if collection is None else collection
-        service = Service(tables.connect(collection.url), clock)
+        service = Service(tables.connect(collection.url), clock, course.stage_after)
         running.append(Running(service, client_rate))
         running[-1].key, running[-1].collection = collection.key, collection
         return running[-1]
@@ -236,8 +242,19 @@ def postgres_url(postgres, request):
     return f"postgresql+psycopg://postgres@/{name}?host={postgres}"
 
 
+def _url(request):
+    return request.getfixturevalue(
+        {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
+    )
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request):
     """Both databases, one after the other."""
-    name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
-    return request.getfixturevalue(name)
+    return _url(request)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def long_run_url(request):
+    """Both databases for tests that take seconds, PostgreSQL among the slow ones."""
+    return _url(request)

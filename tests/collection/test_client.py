@@ -59,7 +59,7 @@ def test_endless_answers_are_cut(status, survey):
 
     client = client_of(lambda request: httpx.Response(status, content=endless()))
     with pytest.raises(CollectionError, match=f"at most {LONG_TEXT} bytes"):
-        client.protocol(survey.protocol_.fingerprint)
+        client.published(survey.protocol_.fingerprint)
     assert len(sent) <= LONG_TEXT // 2**20 + 1
 
 

@@ -52,8 +52,8 @@ def check_against_in_process(engine, description, outcome):
     return ours
 
 
-def test_people_who_drop_out_come_late_and_send_garbage(run_service, database_url):
-    service = run_service(url=database_url, n_participants=150, n_rounds=3)
+def test_people_who_drop_out_come_late_and_send_garbage(run_service, long_run_url):
+    service = run_service(url=long_run_url, n_participants=150, n_rounds=3)
     habits = Habits(dropout=0.2, late=0.3, duplicate=0.05, garbage=0.01)
     rehearsal = Rehearsal(service.url, service.tokens(400), people(400), habits)
     outcome = rehearsal.run()

@@ -13,6 +13,7 @@ from geomstats_ldp import (
     PrivateLogisticRegression,
     PrivatePCA,
     PrivateVMFLocation,
+    Tuning,
     compare,
 )
 from geomstats_ldp.exceptions import (
@@ -91,7 +92,7 @@ def test_points_come_in_the_coordinates_of_the_user():
     disc = Hyperbolic(dim=2, coords_type="ball")
     rng = np.random.default_rng(0)
     fits = [
-        PrivateFrechetMean(disc, epsilon=8.0, random_state=0).fit(
+        PrivateFrechetMean(disc, epsilon=8.0, n_rounds=5, random_state=0).fit(
             rng.normal([0.2, y], 0.1, size=(3000, 2))
         )
         for y in (0.0, 0.1)
@@ -118,7 +119,9 @@ def test_what_does_not_estimate_the_same_is_refused():
     vectors = np.random.default_rng(0).normal([0.3, 0.8, 0.3], 0.2, size=(300, 3))
     others = {
         "loss": fit_pca(norm_bound=3.0),
-        "space": PrivatePCA(epsilon=8.0, random_state=0).fit(np.c_[vectors, vectors[:, 0]]),
+        "space": PrivatePCA(epsilon=8.0, random_state=0, tuning=Tuning(engine="geomstats")).fit(
+            np.c_[vectors, vectors[:, 0]]
+        ),
     }
     for name, other in others.items():
         with pytest.raises(ProtocolError, match=f"argument 1 must have the {name} of the first"):

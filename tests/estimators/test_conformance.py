@@ -26,7 +26,7 @@ INTERPRETED = Tuning(engine="geomstats")
 ESTIMATORS = [
     PrivatePCA(tuning=INTERPRETED),
     PrivateFrechetMean(n_rounds=3, tuning=INTERPRETED),
-    PrivateLinearRegression(tuning=INTERPRETED),
+    PrivateLinearRegression(n_rounds=2, tuning=INTERPRETED),
 ]
 
 

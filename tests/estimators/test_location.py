@@ -45,11 +45,11 @@ def assert_near(estimator, target, level=0.999):
 
 
 def test_euclidean_mean_without_privacy():
-    X = np.random.default_rng(0).normal([0.2, -0.1, 0.0], 0.15, size=(20_000, 3))
+    X = np.random.default_rng(0).normal([0.2, -0.1], 0.15, size=(20_000, 2))
     mean = PrivateFrechetMean(epsilon=np.inf, random_state=0).fit(X)
     assert_near(mean, X.mean(axis=0))
     # the score is affine: the Hessian is the identity but for the ridge and the noise of D
-    np.testing.assert_allclose(mean.hessian_, np.eye(3), atol=0.05)
+    np.testing.assert_allclose(mean.hessian_, np.eye(2), atol=0.05)
     np.testing.assert_allclose(mean.score_covariance_, np.cov(X.T), atol=0.003)
 
 

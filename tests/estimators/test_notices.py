@@ -99,7 +99,8 @@ def test_clipping_is_weighed_against_the_region(n_rounds):
 def test_the_change_that_clipping_makes(loss):
     """The mean score at the centre of the data moves by what is said."""
     scale = None if loss == "squared" else 0.5
-    mean = PrivateFrechetMean(loss=loss, scale=scale, epsilon=8.0, random_state=0)
+    engine = Tuning(engine="geomstats")  # without compilation
+    mean = PrivateFrechetMean(loss=loss, scale=scale, epsilon=8.0, random_state=0, tuning=engine)
     X = np.random.default_rng(2).normal(0.4, 0.8, size=(1000, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)
@@ -172,7 +173,8 @@ def test_an_estimate_at_the_edge_says_where_the_target_may_be():
 
 
 def test_a_delta_that_is_no_privacy():
-    mean = PrivateFrechetMean(epsilon=1.0, mechanism="gaussian", random_state=0)
+    options = {"random_state": 0, "tuning": Tuning(engine="geomstats")}  # without compilation
+    mean = PrivateFrechetMean(epsilon=1.0, mechanism="gaussian", **options)
     X = np.zeros((400, 2))
     for delta in (0.5, 2e-3):
         mean.set_params(delta=delta)

@@ -159,13 +159,15 @@ def test_means_are_sought_as_far_as_the_data_go(people):
 
 
 def test_covariances_are_named_by_their_columns(people, capsys):
-    options = ["--subtract", "170,80", "--divide-by", "10,20", "--norm-bound", "2.5"]
-    assert fit("covariance", *options, columns="height,weight") == 0
+    assert fit("covariance", *UNITS, "--norm-bound", "2.5") == 0
     lines = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]
     assert [line for line in lines if "," in line and ":" not in line][1:] == [
         "height, height",
         "height, weight",
+        "height, waist",
         "weight, weight",
+        "weight, waist",
+        "waist, waist",
     ]
 
 

@@ -236,6 +236,7 @@ def test_weakest_direction():
 # ---------------------------------------------------------------- predictions of collections
 
 
+@pytest.mark.slow
 def test_pairs_predict_where_the_iterates_have_not_arrived():
     """Scores are centred at the target however far from it the gains have left the iterates."""
     rng, target, covered, gone = np.random.default_rng(0), np.array([0.5, -0.3]), 0, 0.0
@@ -262,7 +263,12 @@ def test_rounds_of_principal_directions_predict_exactly():
     rows = np.concatenate([np.sqrt(4 * S), -np.sqrt(4 * S)])
     start = np.array([1.0, 0.5, 0.2, -0.1])
     pca = PrivatePCA(
-        norm_bound=3.0, epsilon=math.inf, initial_point=start, n_rounds=3, random_state=0
+        norm_bound=3.0,
+        epsilon=math.inf,
+        initial_point=start,
+        n_rounds=3,
+        random_state=0,
+        tuning=Tuning(engine="geomstats"),  # without compilation
     )
     server = pca.start().server_
     for _ in range(3):

@@ -63,21 +63,20 @@ def data_ball(spec, center):
     return {"center": moved, "data_radius": 0.5}
 
 
-def radial_cases(places):
-    """The losses of the distance: the squared one, and two functions of it."""
-    return [
-        case(loss(**data_ball(*place)), *place)
-        for loss in (
-            FrechetLoss,
-            partial(PseudoHuberLoss, scale=0.4),
-            partial(TransformedFrechetLoss, transform="log"),
-        )
-        for place in places
-    ]
+#: The losses of the distance: the squared one, and two functions of it.
+RADIAL = (
+    FrechetLoss,
+    partial(PseudoHuberLoss, scale=0.4),
+    partial(TransformedFrechetLoss, transform="log"),
+)
+
+
+def radial_cases(losses, places):
+    return [case(loss(**data_ball(*place)), *place) for loss in losses for place in places]
 
 
 #: Both signs of curvature and none, and every loss; matrices and other dimensions are slow.
-FEW = ["sphere2", "euclidean", "hyperboloid2"]
+FEW = ["euclidean", "sphere2", "hyperboloid2"]
 SPECIAL = {
     key: [case(VonMisesFisherLoss(kappa=2.5), *place), case(PCALoss(norm_bound=1.5), *place)]
     for key, place in SPHERES.items()
@@ -87,14 +86,16 @@ CASES = [
     *SPECIAL["sphere2"],
     *SPECIAL["affine2"],
     case(SubspaceLoss(norm_bound=1.5), {"name": "Grassmannian", "n": 3, "p": 1}, LINE),
-    *radial_cases([SPACES[key] for key in FEW]),
+    *radial_cases(RADIAL[:1], [SPACES[key] for key in FEW]),
+    *radial_cases(RADIAL[1:], [SPACES["hyperboloid2"]]),
     case(LinearRegressionLoss(feature_bound=1.5, intercept=0.7, target_bound=2.0), *FLAT),
     case(LogisticRegressionLoss(feature_bound=1.5, intercept=0.0), *FLAT),
     case(HuberRegressionLoss(feature_bound=1.5, intercept=0.7, scale=0.5), *FLAT),
 ]
 MORE = [
     *(one for key in ("sphere1", "sphere5", "affine3") for one in SPECIAL[key]),
-    *radial_cases([place for key, place in SPACES.items() if key not in FEW]),
+    *radial_cases(RADIAL, [place for key, place in SPACES.items() if key not in FEW]),
+    *radial_cases(RADIAL[1:], [SPACES[key] for key in FEW[:2]]),
     case(SubspaceLoss(norm_bound=1.5), {"name": "Grassmannian", "n": 4, "p": 2}, PLANE),
 ]
 

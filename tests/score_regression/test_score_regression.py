@@ -41,7 +41,8 @@ def random_points(geometry, n, reach, rng):
 
 
 @pytest.mark.parametrize(
-    ("dim", "compiled"), [(1, False), (2, False), (5, False), (2, True), (5, True)]
+    ("dim", "compiled"),
+    [(1, False), (2, False), (5, False), (2, True), pytest.param(5, True, marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize("moment", ["first", "second"])
 def test_linear_scores_lie_in_the_span_of_their_design(moment, dim, compiled):

@@ -91,7 +91,8 @@ def test_noise_makes_the_least_of_the_target_at_this_query(size):
 
 
 def test_a_device_answers_at_this_query_only():
-    model = covariance(epsilon=4.0, n_participants=10).start(2)
+    engine = Tuning(engine="geomstats")  # without compilation
+    model = covariance(epsilon=4.0, n_participants=10, tuning=engine).start(2)
     protocol = Protocol.from_json(model.protocol_.to_json())
     query = model.queries()[0]
     np.testing.assert_array_equal(query.point, BOUND**2 / 2 * np.eye(2))

@@ -39,12 +39,13 @@ def answers():
     return _answers
 
 
-@pytest.fixture
-def saved(pca_protocol, tmp_path):
+@pytest.fixture(scope="session")
+def saved(pca_protocol, tmp_path_factory):
     """Bytes of a server with 61 pairs, in the middle of a round of three."""
     server = Server(pca_protocol(pairs_per_round=3, n_participants=1000))
     for seed in range(21):
         server.receive(_answers(server, 6, seed))
     server.receive(_answers(server, 2, 99))
-    server.save(tmp_path / "state.npz")
-    return (tmp_path / "state.npz").read_bytes()
+    path = tmp_path_factory.mktemp("saved") / "state.npz"
+    server.save(path)
+    return path.read_bytes()

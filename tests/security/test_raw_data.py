@@ -23,7 +23,7 @@ def directions(n, dim=3, seed=0):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def cloud(n, spread, offset=0.0, dim=3, seed=0):
+def cloud(n, spread, offset=0.0, dim=2, seed=0):
     return offset + spread * np.random.default_rng(seed).normal(size=(n, dim))
 
 
@@ -36,7 +36,7 @@ def no_warning():
 
 MODELS = {
     "directions": (PrivateVMFLocation(epsilon=2.0, random_state=0), directions(6000)),
-    "axes": (PrivatePCA(norm_bound=4.0, epsilon=2.0, random_state=0), cloud(6000, 1.0, 0.3)),
+    "axes": (PrivatePCA(norm_bound=4.0, epsilon=2.0, random_state=0), cloud(6000, 1.0, 0.3, dim=3)),
     "centred data": (
         PrivateFrechetMean(epsilon=1.0, data_radius=4.0, random_state=0),
         cloud(6000, 0.5),
@@ -170,7 +170,7 @@ def test_without_noise_nothing_can_be_told():
 
 
 def test_data_as_wide_as_the_noise_pass_and_nothing_can_tell(no_warning):
-    model = PrivateFrechetMean(Euclidean(3), epsilon=8.0, data_radius=4.0, random_state=0)
+    model = PrivateFrechetMean(Euclidean(2), epsilon=8.0, data_radius=4.0, random_state=0)
     model.fit(cloud(1000, 0.5))
     noise = math.sqrt(model.protocol_.mechanism.noise_variance)
     rows = cloud(1000, noise)

@@ -13,7 +13,7 @@ from geomstats_ldp.protocol import Message, Protocol, Transcript
 from geomstats_ldp.server import RoundServer, Server, load_server
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server():
     """A server in the middle of its second round of three, with a late answer to the first."""
     pca = PrivatePCA(
@@ -38,10 +38,11 @@ def server():
     return server
 
 
-@pytest.fixture
-def round_file(server, tmp_path):
-    server.save(tmp_path / "rounds.npz")
-    return (tmp_path / "rounds.npz").read_bytes()
+@pytest.fixture(scope="module")
+def round_file(server, tmp_path_factory):
+    path = tmp_path_factory.mktemp("rounds") / "rounds.npz"
+    server.save(path)
+    return path.read_bytes()
 
 
 def put(place, value):

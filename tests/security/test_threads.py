@@ -12,7 +12,7 @@ from geomstats_ldp.exceptions import DuplicateMessageError, StaleMessageError
 from geomstats_ldp.protocol import Message
 from geomstats_ldp.server import Server
 
-N_THREADS, N_MESSAGES, ROUND = 8, 10_000, 40
+N_THREADS, ROUND = 8, 40
 
 
 def zero(query):
@@ -28,6 +28,11 @@ def in_threads(work):
 
     with ThreadPoolExecutor(N_THREADS) as pool:
         return list(pool.map(start, range(N_THREADS)))
+
+
+@pytest.fixture(params=[2000, pytest.param(10_000, marks=pytest.mark.slow)])
+def n_messages(request):
+    return request.param
 
 
 @pytest.fixture(params=["server", pytest.param("estimator", marks=pytest.mark.slow)])
@@ -46,10 +51,10 @@ def collection(request, pca_protocol):
     return pca.queries, pca.partial_fit, pca.server_
 
 
-def test_every_thread_answers_its_share_and_nothing_is_lost(collection):
+def test_every_thread_answers_its_share_and_nothing_is_lost(collection, n_messages):
     """Each query has one thread that answers it; rounds open as soon as all have."""
     queries, receive, server = collection
-    share = N_MESSAGES // ROUND
+    share = n_messages // ROUND
     turn = threading.Barrier(N_THREADS)
 
     def work(number):
@@ -61,19 +66,19 @@ def test_every_thread_answers_its_share_and_nothing_is_lost(collection):
             turn.wait()
         return share * len(mine)
 
-    assert sum(in_threads(work)) == N_MESSAGES
-    assert server.n_participants == server.n_received == N_MESSAGES
-    assert server.n_pairs == N_MESSAGES // 2
-    assert server.state.sums.n_pairs[:2].sum() == N_MESSAGES // 2
+    assert sum(in_threads(work)) == n_messages
+    assert server.n_participants == server.n_received == n_messages
+    assert server.n_pairs == n_messages // 2
+    assert server.state.sums.n_pairs[:2].sum() == n_messages // 2
 
 
-def test_threads_that_race_for_queries_are_told_and_counted(collection):
+def test_threads_that_race_for_queries_are_told_and_counted(collection, n_messages):
     queries, receive, server = collection
 
     def work(number):
         accepted = refused = 0
         rng = np.random.default_rng(number)
-        while server.n_participants < N_MESSAGES // 5:
+        while server.n_participants < n_messages // 5:
             for query in rng.permutation(np.array(queries(), dtype=object))[:5]:
                 try:
                     receive(zero(query))
@@ -83,7 +88,7 @@ def test_threads_that_race_for_queries_are_told_and_counted(collection):
         return accepted, refused
 
     outcomes = np.array(in_threads(work))
-    assert outcomes[:, 0].sum() == server.n_received >= N_MESSAGES // 5
+    assert outcomes[:, 0].sum() == server.n_received >= n_messages // 5
     assert outcomes[:, 1].sum() > 0  # they did race
 
 

@@ -34,7 +34,7 @@ class FlatLoss:
 
 
 def flat_server(dim, **options):
-    """Server on Euclidean space, where D and X can be read off the messages."""
+    """Interpreted server on Euclidean space, where D and X can be read off the messages."""
     protocol = make_protocol(
         Euclidean(dim=dim),
         FlatLoss(),
@@ -44,7 +44,7 @@ def flat_server(dim, **options):
         gain=GainRule(0.5, 10.0, 0.6, 0.5),
         **options,
     )
-    return Server(protocol)
+    return Server(protocol, "geomstats")
 
 
 def pairs_of(messages, directions):

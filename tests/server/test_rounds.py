@@ -363,16 +363,17 @@ def test_states_of_a_server_ahead_bring_its_rounds(round_protocol, answer):
         ahead.merge([RoundState(ahead.state.centers + 1.0, *ahead.state[1:])])
 
 
-def test_threads_are_counted(round_protocol):
-    """Eight threads and 10,000 messages: what was accepted is counted, over all rounds."""
-    server = RoundServer(round_protocol(n_participants=10_000))
+@pytest.mark.parametrize("n", [2000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_threads_are_counted(round_protocol, n):
+    """Eight threads and many messages: what was accepted is counted, over all rounds."""
+    server = RoundServer(round_protocol(n_participants=n))
     zero, lock, asked = np.zeros(3), threading.Lock(), []
 
     def work(_):
         accepted = 0
         while True:
             with lock:
-                queries = server.queries(5) if len(asked) < 10_000 else []
+                queries = server.queries(5) if len(asked) < n else []
                 asked.extend(queries)
             if not queries:
                 return accepted
@@ -381,7 +382,7 @@ def test_threads_are_counted(round_protocol):
                 accepted += 1
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(work, range(8))) == 10_000 == server.n_participants
+        assert sum(pool.map(work, range(8))) == n == server.n_participants
     counts = np.zeros_like(server.state.counts)
     for query in asked:
         counts[address(query)] += 1

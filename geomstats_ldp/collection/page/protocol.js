@@ -120,6 +120,9 @@ export class Protocol {
   /** @param {string} text As the service published it; the fingerprint is the digest of this text. */
   constructor(text) {
     const record = parseStrictly(text);
+    if (isObject(record) && Object.hasOwn(record, "scouts")) {
+      throw new ProtocolError("This study asks scouts first, which this page cannot answer. Please use “geomstats-ldp collect answer”.");
+    }
     requireFields(record, FIELDS, "The protocol", ["coordinates", "groups"]);
     if (record.format !== FORMAT) throw new ProtocolError(`The protocol must have format ${FORMAT}.`);
     for (const name of ["loss", "working_region", "inference"]) {

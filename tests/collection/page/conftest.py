@@ -5,6 +5,7 @@ import os
 import secrets
 import shutil
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -173,8 +174,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
-def stub():
+@contextmanager
+def _serving():
     """Stand-in of the service on a port of its own."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
@@ -189,12 +190,23 @@ def stub():
 
 
 @pytest.fixture
-def javascript(chromium, stub):
-    """Run a function of JavaScript in the browser, with the modules of the page at `/page/`."""
-    page = chromium.new_page()
-    page.goto(f"{stub.url}/page/sha256.js")
-    yield page.evaluate
-    page.close()
+def stub():
+    """Stand-in of the service, which has seen nobody yet."""
+    with _serving() as stub:
+        yield stub
+
+
+@pytest.fixture(scope="module")
+def javascript(chromium):
+    """Run a function of JavaScript in the browser, with the modules of the page at `/page/`.
+
+    The tests of a file share a tab, which has read the modules once.
+    """
+    with _serving() as stub:
+        page = chromium.new_page()
+        page.goto(f"{stub.url}/page/sha256.js")
+        yield page.evaluate
+        page.close()
 
 
 class Person:

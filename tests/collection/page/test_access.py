@@ -4,6 +4,9 @@ import pytest
 
 from geomstats_ldp import PrivateFrechetMean, PrivateVMFLocation
 
+# The browser takes long.
+pytestmark = pytest.mark.slow
+
 DATUM = ["0.731428", "-0.298417"]
 PLAN = {"n_rounds": 5, "n_participants": 2000}
 

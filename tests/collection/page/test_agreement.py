@@ -38,6 +38,9 @@ from geomstats_ldp.mechanisms.candidates import (
 )
 from geomstats_ldp.protocol import RadiusRule, RoundPlan, make_protocol
 
+# The browser takes long; `test_known_answers` has an example of everything.
+pytestmark = pytest.mark.slow
+
 
 def _spd(n, metric=SPDAffineMetric):
     space = SPDMatrices(n, equip=False)
@@ -197,14 +200,7 @@ def python_score(protocol, point, datum):
     return out
 
 
-# The browser takes long over matrices.
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name.startswith("SPD(3)") else name
-        for name in PROTOCOLS
-    ],
-)
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_scores_are_those_of_python(name, javascript):
     protocol, rng = PROTOCOLS[name](), np.random.default_rng(len(name))
     queries, data = random_queries(rng, protocol, 250), random_data(rng, protocol, 250)

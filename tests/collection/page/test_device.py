@@ -19,6 +19,9 @@ from geomstats_ldp import (
 from geomstats_ldp.exceptions import LDPError
 from geomstats_ldp.mechanisms import make_mechanism
 
+# The browser takes long.
+pytestmark = pytest.mark.slow
+
 
 def start(epsilon=4.0, **options):
     mean = PrivateFrechetMean(epsilon=epsilon, n_rounds=5, n_participants=2000, **options)
@@ -243,7 +246,6 @@ def test_a_device_answers_once(mean, javascript):
     assert second == "This device has answered."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator, n_features, datum",
     [
@@ -292,7 +294,6 @@ def test_messages_have_the_score_for_their_mean(estimator, n_features, datum, ja
         assert stats.ks_2samp(found, known).pvalue > 1e-4
 
 
-@pytest.mark.slow
 def test_how_many_are_weighed_does_not_depend_on_the_score(javascript):
     """Blocks double; how many were refused is geometric, with the mean that the theory states."""
     mechanism = make_mechanism("privunit", epsilon=6.0, dim=3, bound=1.0)

@@ -15,6 +15,9 @@ from geomstats_ldp import PrivateFrechetMean, PrivateSPDCovariance, PrivateVMFLo
 from geomstats_ldp.geometry import UserCoordinates
 from geomstats_ldp.geometry.spaces.hyperbolic import on_sheet
 
+# The browser takes long.
+pytestmark = pytest.mark.slow
+
 PLAN = {"epsilon": 2.0, "n_rounds": 5, "n_participants": 2000}
 
 TYPED = """async ([text, form, name, rows]) => {

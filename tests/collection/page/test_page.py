@@ -1,4 +1,7 @@
-"""A person in front of the page, in a real browser: what is shown, sent, kept and refused."""
+"""A person in front of the page, in a real browser: what is shown, sent, kept and refused.
+
+The browser takes long, so that what goes wrong is tried among the slow tests.
+"""
 
 import json
 import re
@@ -70,6 +73,7 @@ def test_the_datum_is_nowhere_kept(context, link, visit):
     assert person.remembers() == [{"state": "sent"}]
 
 
+@pytest.mark.slow
 def test_a_second_visit_finds_that_all_is_done(context, stub, link, visit):
     visit(context, link).answers(DATUM)
     again = visit(context, link)
@@ -106,6 +110,7 @@ def test_wrong_numbers_get_a_kind_word(context, stub, link, visit):
     assert len(stub.bodies) == 1
 
 
+@pytest.mark.slow
 def test_what_lies_beyond_the_bound_is_said(context, mean, link, visit):
     person = visit(context, link)
     person.takes_part()
@@ -123,6 +128,7 @@ def test_what_lies_beyond_the_bound_is_said(context, mean, link, visit):
     assert person.page.input_value("#field-0") == "0,25"
 
 
+@pytest.mark.slow
 def test_a_lost_acknowledgement_sends_the_same_report_again(context, stub, link, visit):
     stub.lose_acknowledgements = 2
     visit(context, link).answers(DATUM)
@@ -130,6 +136,7 @@ def test_a_lost_acknowledgement_sends_the_same_report_again(context, stub, link,
     assert len(set(stub.bodies)) == 1
 
 
+@pytest.mark.slow
 def test_a_page_that_is_loaded_again_sends_the_same_report(context, stub, link, visit):
     stub.refusals["/v1/reports"] = (500, "failure")
     person = visit(context, link)
@@ -148,6 +155,7 @@ def test_a_page_that_is_loaded_again_sends_the_same_report(context, stub, link, 
     assert "/v1/questions" not in "".join(r.url for r in again.requests)
 
 
+@pytest.mark.slow
 def test_an_offline_moment_is_survived(context, stub, link, visit):
     person = visit(context, link)
     person.takes_part()
@@ -163,6 +171,7 @@ def test_an_offline_moment_is_survived(context, stub, link, visit):
     assert len(stub.bodies) == 1
 
 
+@pytest.mark.slow
 def test_two_tabs_give_one_answer(context, stub, link, visit):
     tabs = [visit(context, link) for _ in range(2)]
     for tab, numbers in zip(tabs, (DATUM, ["0.1", "0.2"])):
@@ -177,6 +186,7 @@ def test_two_tabs_give_one_answer(context, stub, link, visit):
     assert len(set(stub.bodies)) == 1
 
 
+@pytest.mark.slow
 def test_of_two_tabs_that_draw_at_once_one_is_kept(context, stub):
     tabs = [context.new_page() for _ in range(2)]
     for tab in tabs:
@@ -193,6 +203,7 @@ def test_of_two_tabs_that_draw_at_once_one_is_kept(context, stub):
         assert len({tab.evaluate("window.kept.then((kept) => kept.body)") for tab in tabs}) == 1
 
 
+@pytest.mark.slow
 def test_between_rounds_the_page_waits(context, stub, link, visit):
     stub.closed_for = 2
     person = visit(context, link)
@@ -203,6 +214,7 @@ def test_between_rounds_the_page_waits(context, stub, link, visit):
     person.waits_for("numbers")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "status, code, kind_word",
     [
@@ -220,6 +232,7 @@ def test_refusals_are_told_in_kind_words(status, code, kind_word, context, stub,
     assert kind_word in person.text("#refused")
 
 
+@pytest.mark.slow
 def test_another_protocol_is_refused_before_anything_is_asked(context, stub, mean, link, visit):
     other = make_mean(data_radius=0.5)
     stub.publish(other.protocol_, other.queries(1))
@@ -232,6 +245,7 @@ def test_another_protocol_is_refused_before_anything_is_asked(context, stub, mea
     assert person.page.locator("input:visible").count() == 0
 
 
+@pytest.mark.slow
 def test_without_a_fingerprint_epsilon_has_to_be_allowed(context, stub, mean, link, visit):
     person = visit(context, link.partition("&")[0])
     person.waits_for("before")
@@ -245,6 +259,7 @@ def test_without_a_fingerprint_epsilon_has_to_be_allowed(context, stub, mean, li
     assert len(stub.messages) == 1
 
 
+@pytest.mark.slow
 def test_a_question_outside_of_the_region_is_not_answered(context, stub, link, visit):
     for question in stub.questions:
         question["point"] = [40.0, 40.0]
@@ -256,6 +271,7 @@ def test_a_question_outside_of_the_region_is_not_answered(context, stub, link, v
     assert stub.bodies == []
 
 
+@pytest.mark.slow
 def test_without_a_memory_nothing_is_asked(chromium, stub, link, visit):
     context = chromium.new_context()
     context.add_init_script("indexedDB.__proto__.open = () => { throw new Error('private'); };")
@@ -266,6 +282,7 @@ def test_without_a_memory_nothing_is_asked(chromium, stub, link, visit):
     context.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fragment", ["", "#fingerprint=00", "#token=", "#token=%0Aodd", "#token=ü"]
 )
@@ -276,6 +293,7 @@ def test_without_an_invitation_nothing_is_asked(fragment, context, stub, visit):
     assert not any("/v1/" in r.url for r in person.requests)
 
 
+@pytest.mark.slow
 def test_the_organisers_words_are_shown_as_text(context, stub, link, visit):
     stub.form = {
         "title": "Sleep <b>well</b>",

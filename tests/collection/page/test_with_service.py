@@ -62,6 +62,7 @@ def test_answers_are_stored_and_counted(run_service, come, wait_until):
     wait_until(lambda: service.http.get("/v1/status").json()["n_participants"] == 3)
 
 
+@pytest.mark.slow
 def test_an_invitation_is_good_for_one_browser(run_service, come):
     service = run_service()
     (token,) = service.tokens(1)
@@ -73,6 +74,7 @@ def test_an_invitation_is_good_for_one_browser(run_service, come):
     assert service.count("reports") == 1
 
 
+@pytest.mark.slow
 def test_an_unknown_invitation_is_told_in_kind_words(run_service, come):
     page = come(run_service(), "forged-token-of-nobody", [])
     page.locator("#consent button").click()
@@ -90,6 +92,7 @@ def test_a_form_that_cannot_be_shown_is_refused(form, study_text):
         read_study_file(study_text(service=f"[form]\n{form}"))
 
 
+@pytest.mark.slow
 def test_the_person_chooses_the_epsilon(run_service, come, wait_until):
     """The page shows what each choice tells, draws with its mechanism, and keeps to it."""
     service, complaints = run_service(epsilon="{strict = 1.0, open = 4.0}"), []

@@ -68,6 +68,7 @@ def test_the_rule_takes_the_score_region_where_it_warned(weak):
     assert weak.failures(row | {"rule": 0.95}, 8.0, 2) == []
 
 
+@pytest.mark.slow
 def test_the_oracle_has_the_covariance_of_the_population(script, rounds):
     n, n_repetitions = 1000, 60
     rows = rounds.run_some("vMF-S2", 8.0, n, 8, "late", 1, range(n_repetitions))
