@@ -106,22 +106,22 @@ def test_baselines_keep_their_public_side_apart(module):
     )
 
 
-def rooms_of_the_map():
-    """Row of each room in the map of the page for contributors."""
+def parts_of_the_map():
+    """Row of each part in the map of the page for contributors."""
     page = (Path(__file__).parents[1] / "docs" / "contributing.md").read_text(encoding="utf-8")
-    table = page.partition("| room |")[2].partition("\n\n")[0]
+    table = page.partition("| part |")[2].partition("\n\n")[0]
     rows = [re.findall(r"`(\w+)(?:\.py)?`", line.split("|")[1]) for line in table.splitlines()[2:]]
-    return {room: place for place, row in enumerate(rows) for room in row}
+    return {part: place for place, row in enumerate(rows) for part in row}
 
 
-def test_rooms_import_from_the_rows_above_theirs_on_the_map():
-    rooms = rooms_of_the_map()
+def test_parts_import_from_the_rows_above_theirs_on_the_map():
+    parts = parts_of_the_map()
     inside = {name.split(".")[1] for name in MODULES if "." in name} - {"__main__"}
-    assert set(rooms) == inside, "the map of docs/contributing.md lists the rooms of the package"
+    assert set(parts) == inside, "the map of docs/contributing.md lists the parts of the package"
     for name in set(MODULES) - {PACKAGE, f"{PACKAGE}.__main__"}:
         home = name.split(".")[1]
         for other in {module.split(".")[1] for module in imports_of(name)} - {home}:
-            assert rooms[other] <= rooms[home], f"{name} imports {other}, which stands above it"
+            assert parts[other] <= parts[home], f"{name} imports {other}, which stands above it"
 
 
 def test_nothing_but_the_command_line_imports_the_replication():

@@ -95,7 +95,12 @@ def _found(plan, server, is_last_round):
         return plan.parameters(server.sets)
     if not (is_last_round or plan.is_sharp(server)):
         return None
-    return {"initial_point": plan.parameters(server=server)["initial_point"].tolist()}
+    found = plan.parameters(server=server)
+    found["initial_point"] = found["initial_point"].tolist()
+    if "known_moment" in found:
+        matrix, sd = found["known_moment"]
+        found["known_moment"] = [matrix.tolist(), sd]
+    return found
 
 
 def check_study(published, found):

@@ -71,6 +71,7 @@ _SCHEMAS = {
         "properties": {
             "norm_bound": {"type": "number"},
             "initial_point": {"type": "array"},
+            "known_moment": {"type": "array"},
             "protocol": _TEXT,
         },
         "required": ["protocol"],

@@ -23,7 +23,7 @@ from geomstats_ldp.validation import check_integer
 _FIELDS = {"example", "norms", "plan", "scouts", "start", "study"}
 
 #: Numbers of a plan.
-_NUMBERS = ("noise_variance", "n_features", "n_components")
+_NUMBERS = ("noise_variance", "n_features", "n_components", "tells_moment")
 
 #: Numbers that were computed anew differ by rounding at most.
 _ROUNDING = 1e-9

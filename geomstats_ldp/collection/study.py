@@ -221,7 +221,7 @@ def study_protocol_with(study, found):
     study : dict
         Description with parameters that are "scout".
     found : dict
-        Their values by name, and perhaps more.
+        Their values by name, with the moment that scouts have told if they have.
 
     Returns
     -------
@@ -234,6 +234,8 @@ def study_protocol_with(study, found):
     """
     parameters = study["parameters"]
     sought = {name: found[name] for name, value in parameters.items() if value == _SCOUT}
+    if "known_moment" in found:
+        sought["known_moment"] = found["known_moment"]
     return make_study_protocol({**study, "parameters": {**parameters, **sought}})
 
 

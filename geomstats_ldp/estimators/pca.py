@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,10 @@ class PrivatePCA(
         stay under pi/2.
     n_components : int, default=1
         Dimension k of the subspace, less than the number of features.
+    known_moment : pair of array-like, shape [n_features, n_features], and float, optional
+        Second moment of rows clipped to `norm_bound` that other people have told, as scouts do, and
+        the standard deviation of its error in each coordinate of symmetric matrices. It enters the
+        estimate of one component in rounds beside the messages.
     {run}
 
     Attributes
@@ -106,6 +111,7 @@ class PrivatePCA(
         initial_point: ArrayLike | str | None = None,
         region_radius: float = 1.0,
         n_components: int = 1,
+        known_moment: tuple[ArrayLike, float] | None = None,
         n_participants: int | None = None,
         n_rounds: int | None = None,
         tuning: Tuning | None = None,
@@ -126,6 +132,7 @@ class PrivatePCA(
         )
         self.norm_bound = norm_bound
         self.n_components = n_components
+        self.known_moment = known_moment
 
     # ---------------------------------------------------------------- protocol
 
@@ -191,10 +198,28 @@ class PrivatePCA(
     def _n_directions(self):
         return self.n_components
 
+    def _make_rounds(self, *arguments):
+        rounds = super()._make_rounds(*arguments)
+        if self.known_moment is None:
+            return rounds
+        if rounds is None or not self._is_direction:
+            raise ProtocolError(
+                "known_moment must be None for pairs and for several components: it enters the "
+                "estimate of one component in rounds"
+            )
+        try:
+            matrix, sd = self.known_moment
+        except (TypeError, ValueError):
+            raise ProtocolError("known_moment must be a matrix and a number") from None
+        return replace(rounds, known_moment=matrix, known_sd=sd)
+
+    def _start_tells_moment(self):
+        return "norm_bound" not in self._sought() and self._is_direction and bool(self.n_rounds)
+
     def _start_protocol(self, width):
-        # Under so small a bound all rows have one length: their second moment needs no bound.
+        # Under the smallest bound all rows have one length: their second moment needs no bound.
         covariance = PrivateSPDCovariance(
-            norm_bound=LOWEST,
+            norm_bound=self.norm_bound if self._start_tells_moment() else LOWEST,
             epsilon=self.epsilon,
             delta=self.delta,
             mechanism=self.mechanism,

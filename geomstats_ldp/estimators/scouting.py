@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 SCOUT = "scout"
 
 #: Share of the participants who scout at first, and how many there are of each question at least.
-#: While they do not tell the initial point, as many again are asked, up to another share in all.
-_SHARE, _FEWEST, _LARGEST_SHARE = 0.05, 400, 0.25
+#: While they do not tell the initial point, as many again are asked, up to another share in all,
+#: which is larger where what they say enters the estimate as well.
+_SHARE, _FEWEST, _LARGEST_SHARE, _LARGEST_SHARE_OF_TOLD = 0.05, 400, 0.25, 0.5
 
 
 class Scouted(NamedTuple):
@@ -73,6 +75,10 @@ class Scouting:
     def _n_directions(self):
         """Directions of the initial point."""
         return 1
+
+    def _start_tells_moment(self):
+        """Whether the answers to that protocol tell the second moment that the study is about."""
+        return False
 
     def _sought(self):
         """Names of the parameters that are to be found."""
@@ -129,6 +135,7 @@ class Scouting:
             noise,
             width,
             self._n_directions(),
+            self._start_tells_moment(),
         )
 
     def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
@@ -155,11 +162,12 @@ class Scouting:
             vars(self).pop("scouted_", None)
             return super().fit(X, y, groups)  # type: ignore[misc]
         rows = self._check_rows(X, dtype=[np.float64, np.float32])
-        plan, seed = self.scout_plan(rows.shape[1]), seed_sequence(self.random_state)
-        found, n_scouts = _asked(plan, rows, len(sought), seed)
+        seed, width = seed_sequence(self.random_state), rows.shape[1]
+        study = clone(self)
+        plan, n_scouts, found = _asked(study, rows, width, seed)
         if self.random_state is not None:
             found = {**found, "random_state": np.random.default_rng(seed.spawn(1)[0])}
-        study = clone(self).set_params(**found)
+        study.set_params(**found)
         study.fit(_safe_indexing(X, slice(n_scouts, None)), groups=groups)
         if hasattr(self, "server_") and not self._planned_by_fit:
             notices.warn_if_discarded(self.server_)
@@ -170,20 +178,33 @@ class Scouting:
         return self
 
 
-def _asked(plan, rows, n_questions, seed):
-    """Ask the first rows, and return the parameters that follow and how many were asked."""
-    most = math.ceil(_LARGEST_SHARE * len(rows))
+def _asked(study, rows, width, seed):
+    """Ask the first rows for what an estimator seeks, the norm first.
+
+    Returns
+    -------
+    plan : ScoutPlan
+    n_asked : int
+    found : dict
+    """
+    plan, found, n_asked = study.scout_plan(width), {}, 0
+    n_questions = len(study._sought())
     part = max(_SHARE * len(rows) / n_questions, _FEWEST)
-    part, n_asked = min(math.ceil(part), most // n_questions), 0
-    sets = server = None
+    part = min(math.ceil(part), math.ceil(_LARGEST_SHARE * len(rows)) // n_questions)
     if plan.norms is not None:
         sets = simulate_norms(plan.norms, rows[:part], np.random.default_rng(seed.spawn(1)[0]))
-        n_asked = part
+        found, n_asked = replace(plan, start=None).parameters(sets), part
+        study.set_params(**found)
     if plan.start is not None:
-        server = make_server(plan.start)
-        while n_asked < most and not (server.n_participants > 0 and plan.is_sharp(server)):
+        # Under the bound that was found: then what scouts say is about the study's own target.
+        start = study.scout_plan(width)
+        plan = replace(start, norms=plan.norms)
+        share = _LARGEST_SHARE_OF_TOLD if plan.tells_moment else _LARGEST_SHARE
+        server, most = make_server(start.start), math.ceil(share * len(rows))
+        while n_asked < most and not (server.n_participants > 0 and start.is_sharp(server)):
             end = min(n_asked + part, most)
             emulate_in_rounds(server, rows[n_asked:end], seed.spawn(1)[0])
             n_asked = end
-        notices.warn_if_start_is_vague(plan.is_sharp(server), server.n_participants)
-    return plan.parameters(sets, server), n_asked
+        notices.warn_if_start_is_vague(start.is_sharp(server), server.n_participants)
+        found |= start.parameters(server=server)
+    return plan, n_asked, found

@@ -43,7 +43,8 @@ def run(arguments):
         print(f"The {level} region reaches the edge of where the answer was sought")
     scouted = getattr(estimator, "scouted_", None)
     if scouted is not None:
-        print(f"{scouted.n_participants} more people scouted: {_in_words(scouted.parameters)}")
+        found = {n: value for n, value in scouted.parameters.items() if n != "known_moment"}
+        print(f"{scouted.n_participants} more people scouted: {_in_words(found)}")
     if arguments.json is not None:
         chosen = {name: getattr(arguments, name) for name in ("subtract", "divide_by")}
         chosen |= {name: value for name, value in _parameters(arguments) if name != "random_state"}
@@ -51,7 +52,7 @@ def run(arguments):
         rest = {"components": components, "warnings": texts_of(caught, leave_out=ClippingWarning)}
         asked = {"model": arguments.model, **model.record(), "parameters": chosen}
         if scouted is not None:
-            found = {name: np.asarray(x).tolist() for name, x in scouted.parameters.items()}
+            found = {name: np.asarray(value).tolist() for name, value in found.items()}
             rest["scouted"] = {"n_participants": scouted.n_participants, **found}
         _write_json(arguments.json, asked | record | rest)
     if arguments.picture is not None:

@@ -34,15 +34,13 @@ def sphere_of_width(width: int) -> Any:
     return Hypersphere(dim=width - 1)
 
 
-def unit_vector(direction: ArrayLike | None, width: int, name: str = "initial_point") -> np.ndarray:
+def unit_vector(initial_point: ArrayLike | None, width: int) -> np.ndarray:
     """Unit vector along a public direction, (1, ..., 1) by default.
 
     Parameters
     ----------
-    direction : array-like, shape [width], or None
+    initial_point : array-like, shape [width], or None
     width : int
-    name : str
-        What to call it in an error.
 
     Returns
     -------
@@ -53,9 +51,12 @@ def unit_vector(direction: ArrayLike | None, width: int, name: str = "initial_po
     ProtocolError
         If it is not a finite non-zero vector of the right length.
     """
-    vector = np.ones(width) if direction is None else np.array(real_array(name, direction))
+    if initial_point is None:
+        initial_point = np.ones(width)
+    vector = np.array(real_array("initial_point", initial_point))
     if vector.shape != (width,) or not np.isfinite(vector).all() or not vector.any():
         raise ProtocolError(
-            f"{name} must be a finite non-zero vector of length {width}; got {direction!r}"
+            f"initial_point must be a finite non-zero vector of length {width}; "
+            f"got {initial_point!r}"
         )
     return vector / np.linalg.norm(vector)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -10,12 +10,10 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss
-from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.losses.moment_bounds import excess_bound
+from geomstats_ldp.losses.norm_bounded import NormBoundedLoss
 from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_scale
 
 
 class PCATwin(NamedTuple):
@@ -24,7 +22,7 @@ class PCATwin(NamedTuple):
     norm_bound: float
 
 
-class PCALoss(Loss):
+class PCALoss(NormBoundedLoss):
     r"""Rayleigh loss :math:`-(u^T y)^2 / 2` on the unit sphere (section S.1.4 of the paper).
 
     Data are clipped to norm `norm_bound`, so the target is the leading eigenvector of the clipped
@@ -38,21 +36,10 @@ class PCALoss(Loss):
 
     name = "pca"
 
-    def __init__(self, *, norm_bound: float):
-        self.norm_bound = check_scale("norm_bound", norm_bound)
-
     def check_space(self, geometry: Geometry) -> None:
         """The unit sphere."""
         if geometry.name != "Hypersphere":
             raise ProtocolError(f"loss 'pca' needs a Hypersphere; got {geometry.name}")
-
-    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
-        """Vectors of the ambient space."""
-        return geometry.shape
-
-    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
-        """Scale rows longer than `norm_bound` back to it."""
-        return clip_to_norm(data, self.norm_bound)
 
     def score_change_bound(
         self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
@@ -80,10 +67,6 @@ class PCALoss(Loss):
     def moment(self, geometry: Geometry) -> str | None:
         """The second moment of the clipped data."""
         return "second"
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return {"name": self.name, "norm_bound": self.norm_bound}
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""

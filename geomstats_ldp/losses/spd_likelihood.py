@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -11,12 +11,11 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
-from geomstats_ldp.losses.base import Loss, TargetHessian
-from geomstats_ldp.losses.clipping import clip_to_norm
+from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.moment_bounds import excess_bound
+from geomstats_ldp.losses.norm_bounded import NormBoundedLoss
 from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_scale
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -25,7 +24,7 @@ class SPDLikelihoodTwin(NamedTuple):
     norm_bound: float
 
 
-class SPDLikelihoodLoss(Loss):
+class SPDLikelihoodLoss(NormBoundedLoss):
     r"""Gaussian quasi-likelihood of a covariance matrix (section S.1.5 of the paper).
 
     The loss is :math:`\log\det X / 2 + y^T X^{-1} y / 2` on SPD matrices with the metric
@@ -78,9 +77,6 @@ class SPDLikelihoodLoss(Loss):
 
     name = "spd_likelihood"
 
-    def __init__(self, *, norm_bound: float):
-        self.norm_bound = check_scale("norm_bound", norm_bound)
-
     def check_space(self, geometry: Geometry) -> None:
         """SPD matrices with the affine-invariant metric."""
         if geometry.name != "SPDAffineInvariant":
@@ -88,14 +84,6 @@ class SPDLikelihoodLoss(Loss):
                 f"loss 'spd_likelihood' needs SPD matrices with the affine-invariant metric; "
                 f"got {geometry.name}"
             )
-
-    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
-        """Vectors of R^m for matrices of shape [m, m]."""
-        return geometry.shape[:1]
-
-    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
-        """Scale vectors longer than `norm_bound` back to it."""
-        return clip_to_norm(data, self.norm_bound)
 
     def score_change_bound(
         self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
@@ -155,10 +143,6 @@ class SPDLikelihoodLoss(Loss):
         """Multiple of the identity at which noise makes the least of the target; see the Notes."""
         size = geometry.shape[0]
         return self.norm_bound**2 / max(size, 2) * np.eye(size)
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return {"name": self.name, "norm_bound": self.norm_bound}
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""

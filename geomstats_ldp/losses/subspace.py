@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
@@ -10,12 +10,10 @@ from numba.extending import register_jitable
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss
-from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.losses.moment_bounds import excess_bound
+from geomstats_ldp.losses.norm_bounded import NormBoundedLoss
 from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.twins import compile_for_twin
-from geomstats_ldp.validation import check_scale
 
 
 class SubspaceTwin(NamedTuple):
@@ -24,7 +22,7 @@ class SubspaceTwin(NamedTuple):
     norm_bound: float
 
 
-class SubspaceLoss(Loss):
+class SubspaceLoss(NormBoundedLoss):
     r"""Loss :math:`-y^T P y / 2` of a subspace, given by its orthogonal projection P.
 
     Data are clipped to norm `norm_bound`, so the target is the span of the k leading eigenvectors
@@ -48,21 +46,10 @@ class SubspaceLoss(Loss):
 
     name = "subspace"
 
-    def __init__(self, *, norm_bound: float):
-        self.norm_bound = check_scale("norm_bound", norm_bound)
-
     def check_space(self, geometry: Geometry) -> None:
         """The Grassmannian."""
         if geometry.name != "Grassmannian":
             raise ProtocolError(f"loss 'subspace' needs a Grassmannian; got {geometry.name}")
-
-    def data_shape(self, geometry: Geometry) -> tuple[int, ...]:
-        """Vectors of the space that the subspaces lie in."""
-        return geometry.shape[:1]
-
-    def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
-        """Scale rows longer than `norm_bound` back to it."""
-        return clip_to_norm(data, self.norm_bound)
 
     def score_change_bound(
         self, geometry: Geometry, point: np.ndarray, moment_bound: tuple[float, float]
@@ -92,10 +79,6 @@ class SubspaceLoss(Loss):
     def moment(self, geometry: Geometry) -> str | None:
         """The second moment of the clipped data."""
         return "second"
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return {"name": self.name, "norm_bound": self.norm_bound}
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""

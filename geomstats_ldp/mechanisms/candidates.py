@@ -197,15 +197,26 @@ def draw_candidate(mechanism, vector, entropy=os.urandom):
     while True:
         words = np.frombuffer(entropy(16 * block), dtype="<u8").astype(np.uint64)
         candidates, levels = words[:block], words[block:]
-        weights = _weights(mechanism, mechanism.candidate_points(candidates), vector)
+        weights = weights_of(mechanism, mechanism.candidate_points(candidates), vector)
         accepted = levels <= largest_levels(weights, least)
         if accepted.any():
             return int(candidates[np.argmax(accepted)])
         block = min(2 * block, _LARGEST_BLOCK)
 
 
-def _weights(mechanism, points, vector):
-    """Weights, shape [n], of any mechanism: those of a zero score where it fails, then none."""
+def weights_of(mechanism, points, vector):
+    """Weights of any mechanism: those of a zero score where it fails, and zeros where these do.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    points : array, shape [n, candidate_width]
+    vector : array, shape [dim]
+
+    Returns
+    -------
+    weights : array, shape [n]
+    """
     for score in (vector, np.zeros_like(vector)):
         try:
             weights = real_array("weights", mechanism.weight(points, score))

@@ -221,12 +221,14 @@ class Gaussian(Mechanism):
     ----------
     sigma : float
         Standard deviation of each coordinate of the noise.
+    grid_sigma : float
+        The same on the grid of devices, a little more: rounding costs some of epsilon and delta.
     """
 
     name: ClassVar[str] = "gaussian"
     sigma: float
     calibration: str
-    _grid_sigma: float
+    grid_sigma: float
 
     def __init__(
         self, *, epsilon: float, delta: float, dim: int, bound: float, calibration: str = "analytic"
@@ -245,7 +247,7 @@ class Gaussian(Mechanism):
             noise_variance_floor=sigma**2,
             support_radius=math.inf,
             n_variates=self.dim,
-            _grid_sigma=2.0 * self.bound * _scale_with_slack(scale, self.epsilon, self.delta),
+            grid_sigma=2.0 * self.bound * _scale_with_slack(scale, self.epsilon, self.delta),
         )
 
     def noise_covariance(self, vector: ArrayLike) -> np.ndarray:
@@ -258,19 +260,7 @@ class Gaussian(Mechanism):
         return streams.normal.standard_normal((check_integer("n", n, 0), self.dim))
 
     def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
-        """Evaluate the log density with respect to Lebesgue measure.
-
-        Parameters
-        ----------
-        released : array-like, shape [..., dim]
-            Possible messages.
-        vector : array-like, shape [..., dim]
-            Inputs, projected radially to the ball.
-
-        Returns
-        -------
-        log_density : array, shape [...]
-        """
+        """Evaluate the log density under Lebesgue measure; see `Mechanism.log_density`."""
         released = finite_array("released", released, (..., self.dim))
         residual = (released - self.bound * self._ball_point(vector)) / self.sigma
         constant = self.dim * (math.log(self.sigma) + 0.5 * math.log(2 * math.pi))
@@ -282,21 +272,11 @@ class Gaussian(Mechanism):
         grid_noise.check_installed()
 
     def release_candidate(self, vector: ArrayLike) -> int | tuple[int, ...]:
-        """Release a score on a device, as d integers of the public grid of `grid_noise`.
-
-        Parameters
-        ----------
-        vector : array, shape [dim]
-            Finite score in frame coordinates.
-
-        Returns
-        -------
-        candidate : tuple of int, length dim
-        """
+        """Release a score as d integers of a public grid; see `Mechanism.release_candidate`."""
         self.check_releasable()
         point = np.empty(self.dim)
         settled_ball_point(np.asarray(vector, dtype=float), self.bound, point)
-        return grid_noise.release_on_grid(self.bound * point, self._grid_sigma)
+        return grid_noise.release_on_grid(self.bound * point, self.grid_sigma)
 
     def candidate_vector(self, candidate: Any) -> np.ndarray:
         """Message that integers of the grid stand for; see `Mechanism.candidate_vector`."""
@@ -304,7 +284,7 @@ class Gaussian(Mechanism):
             raise TypeError(
                 f"candidate must be {self.dim} integers; got {type(candidate).__name__}"
             )
-        step = grid_noise.grid_step(self._grid_sigma)
+        step = grid_noise.grid_step(self.grid_sigma)
         coords = step * np.array([_check_grid_number(number) for number in candidate], dtype=float)
         if not self.in_support(coords):
             raise ValueError("candidate must lie within the reach of the noise")

@@ -172,16 +172,7 @@ class L2Ball(Mechanism):
     def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
         """Evaluate the log density with respect to the uniform law on the sphere of radius B.
 
-        Parameters
-        ----------
-        released : array-like, shape [..., dim]
-            Points; off support when their norm is not B to a relative 1e-9.
-        vector : array-like, shape [..., dim]
-            Inputs, projected radially to the ball.
-
-        Returns
-        -------
-        log_density : array-like, shape [...]
+        Points whose norm is not B to a relative 1e-9 are off support; see `Mechanism.log_density`.
         """
         released = finite_array("released", released, (..., self.dim))
         point = self._ball_point(vector)

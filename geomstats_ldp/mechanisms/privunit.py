@@ -246,22 +246,8 @@ class PrivUnit(Mechanism):
         return np.where(from_south, -depth, depth)
 
     def log_density(self, released: ArrayLike, vector: ArrayLike) -> np.ndarray:
-        """Evaluate the log density with respect to Lebesgue measure.
+        """Evaluate the log density with respect to Lebesgue measure; see `Mechanism.log_density`.
 
-        Parameters
-        ----------
-        released : array-like, shape [..., dim]
-            Possible messages.
-        vector : array-like, shape [..., dim]
-            Inputs, projected radially to the ball.
-
-        Returns
-        -------
-        log_density : array-like, shape [...]
-            Minus infinity outside the open ball of radius `support_radius`.
-
-        Notes
-        -----
         A message comes from two points of the sphere, one a hemisphere: the density is the sum of
         theirs, over the cosine of the projection.
         """

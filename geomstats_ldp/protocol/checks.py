@@ -106,6 +106,12 @@ def _check_moment(protocol):
         )
     if moment == "covariance" and query is None:
         raise ProtocolError("moment must be None without a query; got 'covariance'")
+    known = protocol.rounds.known_moment
+    if known is not None and (geometry.name, (len(known),)) != ("Hypersphere", geometry.shape):
+        raise ProtocolError(
+            f"known_moment must be a matrix of {geometry.shape[0]} rows on a sphere; got "
+            f"{len(known)} rows on {geometry.name}"
+        )
     low, high = protocol.inference.hessian_range or (0.0, math.inf)
     is_determined = moment == "covariance" or (moment == "quadratic" and 0 < low == high)
     if query is not None and not is_determined:

@@ -45,7 +45,7 @@ def check_limits(record):
     _check_at_most("number of entries of the queries of a round", asked, LARGEST_ROUND)
 
 
-def _space_sizes(record, room):
+def _space_sizes(record, n_left):
     """Bounds on the dimension and on the entries of a point, and how many factors are left.
 
     Records state the dimension of vectors ("dim"), the side of matrices ("n"), or a shape.
@@ -53,20 +53,20 @@ def _space_sizes(record, room):
     if "factors" in record:
         dim = size = 0
         for factor in record["factors"]:
-            _check_at_most("number of factors", LARGEST_FACTORS - room + 1, LARGEST_FACTORS)
-            factor_dim, factor_size, room = _space_sizes(factor, room - 1)
+            _check_at_most("number of factors", LARGEST_FACTORS - n_left + 1, LARGEST_FACTORS)
+            factor_dim, factor_size, n_left = _space_sizes(factor, n_left - 1)
             dim, size = dim + factor_dim, size + factor_size
-        return dim, size, room
+        return dim, size, n_left
     if "shape" in record:
         size = 1
         for entry in record["shape"]:
             size *= check_integer("shape", entry, 0)
-        return 1, size, room  # the dimension of a registered space is its own
+        return 1, size, n_left  # the dimension of a registered space is its own
     if "n" in record:
         size = check_integer("n", record["n"], 0) ** 2
-        return 1, size, room
+        return 1, size, n_left
     dim = check_integer("dim", record.get("dim", 1), 0)
-    return dim, dim + 1, room
+    return dim, dim + 1, n_left
 
 
 def _check_at_most(what, value, limit):

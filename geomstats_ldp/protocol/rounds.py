@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
@@ -15,6 +17,7 @@ from geomstats_ldp.validation import (
     check_integer,
     check_non_negative,
     check_real,
+    check_scale,
     finite_array,
 )
 
@@ -54,6 +57,12 @@ class RoundPlan(Rule):
     query : nested tuple, shape [*point_shape], optional
         The one point at which all rounds ask, where the mean score at a point determines the
         target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
+    known_moment : nested tuple, shape [p, p], optional
+        Second moment, on a sphere, that other people have told: it enters the estimate beside the
+        answers.
+    known_sd : float, optional
+        Standard deviation of its error in each coordinate of symmetric matrices in the Frobenius
+        inner product, entries off the diagonal counted by root two.
     """
 
     n_rounds: int
@@ -64,6 +73,8 @@ class RoundPlan(Rule):
     query: tuple | None = None
     third_derivative: float = 0.0
     saturation: float = 0.0
+    known_moment: tuple | None = None
+    known_sd: float | None = None
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
@@ -77,7 +88,21 @@ class RoundPlan(Rule):
         if self.query is not None:
             query = nested_tuple(finite_array("query", self.query, (...,)))
             object.__setattr__(self, "query", query)
+        self._check_known()
         self._settle()
+
+    def _check_known(self):
+        if (self.known_moment is None) != (self.known_sd is None):
+            raise ProtocolError("known_moment and known_sd must be given together")
+        if self.known_moment is not None:
+            matrix = finite_array("known_moment", self.known_moment, ("n", "n"))
+            if self.moment != "second" or not np.array_equal(matrix, matrix.T):
+                raise ProtocolError(
+                    "known_moment must be a symmetric matrix, where the moment is 'second'; got "
+                    f"moment={self.moment!r} and {self.known_moment!r}"
+                )
+            object.__setattr__(self, "known_moment", nested_tuple(matrix))
+            object.__setattr__(self, "known_sd", check_scale("known_sd", self.known_sd))
 
     def _check_sizes(self):
         sizes = tuple(check_integer("sizes", size) for size in self.sizes)
@@ -92,13 +117,15 @@ class RoundPlan(Rule):
         object.__setattr__(self, "sizes", sizes)
 
     def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without a query or derivatives where there are none."""
+        """Plain record, for JSON; without what there need not be where there is none."""
         record = super().to_spec()
         if self.query is None:
             del record["query"]
         for name in ("third_derivative", "saturation"):
             if record[name] == 0:
                 del record[name]
+        if self.known_moment is None:
+            del record["known_moment"], record["known_sd"]
         return record
 
     @property

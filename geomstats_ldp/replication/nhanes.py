@@ -96,16 +96,16 @@ def nhanes_estimator(mechanism="privunit", epsilon=1.0, **parameters):
     return estimator.set_params(**parameters)
 
 
-def batch_direction(data, norm_bound=NHANES_2015_2016.norm_bound):
+def batch_direction(data):
     """Leading eigenvector of the clipped second moment, the non-private target."""
-    clipped = PCALoss(norm_bound=norm_bound).clip(None, data)
+    clipped = PCALoss(norm_bound=NHANES_2015_2016.norm_bound).clip(None, data)
     direction = np.linalg.eigh(clipped.T @ clipped / len(clipped))[1][:, -1]
     return direction * np.sign(direction.sum())
 
 
-def clipped_fraction(data, norm_bound=NHANES_2015_2016.norm_bound):
+def clipped_fraction(data):
     """Share of rows longer than the bound."""
-    return float(np.mean(np.linalg.norm(data, axis=1) > norm_bound))
+    return float(np.mean(np.linalg.norm(data, axis=1) > NHANES_2015_2016.norm_bound))
 
 
 def run_nhanes(data, mechanism="privunit", epsilon=1.0, seed=0, target=None, **parameters):

@@ -10,15 +10,15 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Line styles that stay apart in grey.
-_STYLES = (("o", "-", "0.0"), ("s", "--", "0.35"), ("^", "-.", "0.55"))
+#: Measures, and line styles that stay apart in grey.
+_STYLES = {
+    "height": ("o", "-", "0.0"),
+    "weight": ("s", "--", "0.35"),
+    "waist": ("^", "-.", "0.55"),
+}
 
 
-def plot_nhanes(
-    records: Sequence[Any],
-    batch: np.ndarray,
-    names: Sequence[str] = ("height", "weight", "waist"),
-) -> Figure:
+def plot_nhanes(records: Sequence[Any], batch: np.ndarray) -> Figure:
     """Loadings, angular error and largest semi-axis against epsilon.
 
     Parameters
@@ -27,7 +27,6 @@ def plot_nhanes(
         One a privacy level, in the order to draw them.
     batch : array, shape [3]
         Non-private reference direction.
-    names : sequence of str
 
     Returns
     -------
@@ -39,8 +38,8 @@ def plot_nhanes(
     axes = figure.subplots(1, 3)
     position = np.arange(len(records))
     loadings = np.array([record.loadings for record in records])
-    for j, (marker, line, grey) in enumerate(_STYLES):
-        axes[0].plot(position, loadings[:, j], marker=marker, ls=line, color=grey, label=names[j])
+    for j, (name, (marker, line, grey)) in enumerate(_STYLES.items()):
+        axes[0].plot(position, loadings[:, j], marker=marker, ls=line, color=grey, label=name)
         axes[0].axhline(batch[j], ls=":", lw=1, color=grey)
     axes[0].set_ylabel("loading")
     axes[0].legend(frameon=False, title="dotted: batch", ncols=3, fontsize="small")

@@ -22,6 +22,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.answers import Answers, pooled_covariance
 from geomstats_ldp.score_regression.following import Chart, bias_of_following
+from geomstats_ldp.score_regression.known_moment import knowledge
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -172,8 +173,9 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     means = np.einsum("nij,nj->ni", maps, answers.means)
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
+    known = knowledge(protocol, center, basis, variance)
     estimate, spread, gram, penalty = _least_squares(
-        design, bend, pull, share, weights, means, rule, basis, variance, answers.n
+        design, bend, pull, share, weights, means, rule, basis, variance, answers.n, known
     )
     raw = np.einsum("k,kij->ij", estimate[dim:], basis)
     hessian, error, bounds = _usable_hessian(protocol, raw, spread * variance, basis, answers.n)
@@ -189,7 +191,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     offset = pivot - target
     bias = np.zeros((dim, dim))
     if is_unbiased and rule.hessian != "raw":
-        place = Chart(center, coords, maps, frames, basis, bend)
+        place = Chart(center, coords, maps, frames, basis, bend, known.information)
         steps = partial(_hedged_step, hessian)
         bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)
         noise = spread * variance
@@ -238,10 +240,11 @@ def third_derivative_weight(protocol, variance):
     return 0.0 if size == 0 else variance / size**2
 
 
-def _least_squares(design, bend, pull, share, weights, means, rule, basis, variance, n):
+def _least_squares(design, bend, pull, share, weights, means, rule, basis, variance, n, known):
     """Gradient and Hessian, ridged or pulled to a public prior, with their covariance.
 
-    The third derivative, with the columns `bend`, is a random effect of precision `pull`.
+    The third derivative, with the columns `bend`, is a random effect of precision `pull`, and
+    `known` is as `knowledge` gives it.
 
     Returns
     -------
@@ -266,10 +269,15 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     weight = rule.ridge * np.trace(gram) / len(gram) / math.sqrt(n)
     if rule.prior_hessian is not None:
         prior = variance / rule.prior_sd**2
-        known = np.einsum("kij,ij->k", basis, np.array(rule.prior_hessian))
-        moments[slopes] += prior / size * known
+        middle = np.einsum("kij,ij->k", basis, np.array(rule.prior_hessian))
+        moments[slopes] += prior / size * middle
         weight += prior / size**2
     meat = (weighted * np.repeat(weights, dim)[:, None]).T @ rows
+    kept = slice(n_kept)
+    informed = known.information / np.outer(units[kept], units[kept])
+    normal[kept, kept] += informed
+    meat[kept, kept] += informed
+    moments[kept] += known.values / units[kept]
     random = pull / size**4 * np.eye(bend.shape[2])
     normal[slopes, slopes] += weight * np.eye(len(gram))
     normal[bends, bends] += random
@@ -277,7 +285,6 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     inverse = np.linalg.pinv(normal, hermitian=True)
     spread = inverse @ meat @ inverse / np.outer(units, units)
     penalty = np.repeat([0.0, weight * size**2, pull], [dim, len(basis), bend.shape[2]])
-    kept = slice(n_kept)
     return (inverse @ moments / units)[kept], spread[kept, kept], gram * size**2, penalty
 
 

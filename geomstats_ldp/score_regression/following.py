@@ -37,6 +37,8 @@ class Chart(NamedTuple):
     basis : array, shape [n_basis, dim, dim]
     bend : array, shape [n, dim, n_bends]
         See `moments.third_derivative_design`.
+    information : array, shape [dim + n_basis, dim + n_basis]
+        What is known beside the answers, see `known_moment.knowledge`.
     """
 
     center: np.ndarray
@@ -45,6 +47,7 @@ class Chart(NamedTuple):
     frames: np.ndarray
     basis: np.ndarray
     bend: np.ndarray
+    information: np.ndarray
 
 
 def bias_of_following(
@@ -86,16 +89,19 @@ def bias_of_following(
     normals, meats = (
         _by_round(answers.rounds, weight, rows) for weight in (share, share * weights)
     )
+    known = np.zeros((n_columns, n_columns))
+    known[: slopes.stop, : slopes.stop] = chart.information
+    added = known + np.diag(penalty)
     # Columns in units of their own information: no unit of the data decides what is zero.
-    total = normals.sum(axis=0) + np.diag(penalty)
+    total = normals.sum(axis=0) + added
     units = np.sqrt(np.where(np.diag(total) > 0, np.diag(total), 1.0))
     inverse = _inverse(total, units)
     # Column j of each round: what coordinate j of its centre has in common with the coefficients.
     common = np.zeros((len(normals), n_columns, dim))
     for number in np.unique(answers.rounds[answers.rounds > 0]):
-        before = _inverse(normals[:number].sum(axis=0) + np.diag(penalty), units)
+        before = _inverse(normals[:number].sum(axis=0) + added, units)
         step = step_of(variance * float(np.trace(before[slopes, slopes])))
-        noise = meats[:number].sum(axis=0) @ before[:, :dim] @ step
+        noise = (meats[:number].sum(axis=0) + known) @ before[:, :dim] @ step
         common[number] = variance * inverse @ noise
     moved = np.zeros(n_columns)
     for j in range(dim):
@@ -113,7 +119,7 @@ def _rows_when_moved(protocol, points, chart):
     Up to a rotation of the rows of each query point, which no information depends on. Its values
     have shape [n, n_rows, n_columns].
     """
-    center, coords, maps, frames, basis, bend = chart
+    center, coords, maps, frames, basis, bend, _ = chart
     moment, geometry = protocol.rounds.moment, protocol.geometry
 
     def linear(shift):

@@ -18,6 +18,7 @@ import numpy as np
 
 from geomstats_ldp.score_regression.answers import Answers
 from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
+from geomstats_ldp.score_regression.known_moment import knowledge
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -72,7 +73,8 @@ class PredictedScore:
 def predict_round_scores(protocol, state, points, fit, twin=None):
     """Prediction about the estimate of a collection in rounds, by least squares alone.
 
-    No ridge, prior, shrinkage or bound enters, as these would bias it.
+    No ridge, prior, shrinkage or bound enters, as these would bias it; a moment that other people
+    have told does not.
 
     Parameters
     ----------
@@ -140,6 +142,7 @@ def regress_about(protocol, state, points, fit, twin=None):
         means,
         scatter,
         fit.score_covariance,
+        knowledge(protocol, fit.point, basis, variance),
     )
     return *result, basis, known
 
@@ -178,11 +181,11 @@ def predict_single_query_scores(fit):
     )
 
 
-def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, pooled):
+def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, pooled, told):
     """Coefficients and their covariance, with the covariance of scores found query by query.
 
     The third derivative, with the columns `bend`, is a random effect of precision `pull` in units
-    of the variance of a coordinate of `pooled`.
+    of the variance of a coordinate of `pooled`; `told` is as `knowledge` gives it, in these units.
 
     Returns
     -------
@@ -200,10 +203,14 @@ def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, 
     design = design / units
     counts, precision = answers.counts, answers.precision[:, None, None]
     share = (counts * weights)[:, None, None] * precision
+    kept = slice(n_kept)
     random = np.diag(precisions / units**2)
+    random[kept, kept] += told.information / np.outer(units[kept], units[kept])
     normal = _total(share * design, design) + random
     inverse = np.linalg.pinv(normal, hermitian=True, rcond=1e-12)
-    estimate = inverse @ _total(share * design, means[..., None])[:, 0]
+    moments = _total(share * design, means[..., None])[:, 0]
+    moments[kept] += told.values / units[kept]
+    estimate = inverse @ moments
     own = scatter / np.maximum(counts - 1, 1)[:, None, None]
     own = np.where(counts[:, None, None] > 1, own, pooled / precision)
     share = share * weights[:, None, None]
@@ -213,7 +220,6 @@ def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, 
         _total(share * design, design) + random,
     )
     covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]
-    kept = slice(n_kept)
     return (estimate / units)[kept], *(covariance[kept, kept] for covariance in covariances)
 
 

@@ -14,8 +14,9 @@ from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.scouting.bound import best_norm_bound
 from geomstats_ldp.scouting.histogram import NormHistogram
 
-#: Largest angle by which a start may be off, and least gap of eigenvalues in standard errors.
-_LARGEST_ANGLE, _LEAST_GAP = 0.5, 2.5
+#: Largest angle by which a start may be off, and least gap of eigenvalues in standard errors; a
+#: larger one where what more scouts say is not lost.
+_LARGEST_ANGLE, _LEAST_GAP, _LEAST_GAP_OF_TOLD = 0.5, 2.5, 3.5
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,17 @@ class ScoutPlan:
     norms : NormHistogram or None
         Question for the norm; None if the bound is known.
     start : Protocol or None
-        Collection in one round whose answers give the initial point; None if that is known. Its
-        rows are all scaled to one length, so that it needs no bound.
+        Collection in one round whose answers give the initial point; None if that is known. Where
+        no bound is known its rows are all scaled to one length.
     noise_variance : float
         Of a score of bound one, by the mechanism of the study.
     n_features : int
         Length of a row.
     n_components : int
         Directions of the initial point.
+    tells_moment : bool
+        Whether the second moment of the scouts is that of the study, whose estimate it enters as
+        `known_moment`: the bound is the same.
     """
 
     norms: NormHistogram | None
@@ -45,6 +49,7 @@ class ScoutPlan:
     noise_variance: float
     n_features: int
     n_components: int = 1
+    tells_moment: bool = False
 
     def parameters(self, sets: ArrayLike | None = None, server: Any = None) -> dict[str, Any]:
         """Parameters of the estimator that scouts have found.
@@ -59,7 +64,8 @@ class ScoutPlan:
         Returns
         -------
         parameters : dict
-            `norm_bound` and `initial_point`, those that were asked for.
+            `norm_bound` and `initial_point`, those that were asked for, and `known_moment` with
+            the latter if the plan `tells_moment`.
 
         Raises
         ------
@@ -78,11 +84,13 @@ class ScoutPlan:
         if self.start is not None:
             if server is None or server.protocol != self.start:
                 raise ProtocolError("server must be that of the collection for the initial point")
-            found["initial_point"] = self._initial_point(server)
+            moment, error = self._moment(server)
+            found["initial_point"] = self._initial_point(moment)
+            if self.tells_moment:
+                found["known_moment"] = (moment + moment.T) / 2, error
         return found
 
-    def _initial_point(self, server):
-        moment, _ = self._moment(server)
+    def _initial_point(self, moment):
         if self._is_mean:
             return moment / np.linalg.norm(moment)
         vectors = np.linalg.eigh(moment)[1].T[::-1][: self.n_components]
@@ -116,8 +124,9 @@ class ScoutPlan:
         With the error s of a coordinate of the moment, a mean m is off by the angle
         :math:`s \sqrt{p - 1} / |m|`, and an eigenvector i by :math:`s / \sqrt 2` over the gap to
         each eigenvector j on the other side. The root of the sum of squares must be at most 1/2,
-        and the smallest gap at least 2.5 of its own standard errors :math:`\sqrt 2 s`: an
-        eigenvector that is mistaken for the next is as far off as can be.
+        and the smallest gap at least 2.5 of its own standard errors :math:`\sqrt 2 s`, or 3.5 if
+        the plan `tells_moment`: an eigenvector that is mistaken for the next is as far off as can
+        be.
 
         Parameters
         ----------
@@ -139,6 +148,7 @@ class ScoutPlan:
             return bool(spread <= _LARGEST_ANGLE * np.linalg.norm(moment))
         values = np.linalg.eigvalsh(moment)[::-1]
         gaps = values[: self.n_components, None] - values[None, self.n_components :]
-        if gaps.min() < _LEAST_GAP * math.sqrt(2) * error:
+        least = _LEAST_GAP_OF_TOLD if self.tells_moment else _LEAST_GAP
+        if gaps.min() < least * math.sqrt(2) * error:
             return False
         return bool(error * math.sqrt(np.sum(gaps**-2.0) / 2) <= _LARGEST_ANGLE)

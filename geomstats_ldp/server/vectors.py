@@ -65,7 +65,7 @@ def message_vector(protocol, message, point):
         raise InvalidMessageError(f"{error}") from error
 
 
-def check_vector(protocol, vector, point, mechanism=None):
+def check_vector(protocol, vector, point, mechanism):
     """Return the vector of a message as a float array.
 
     Parameters
@@ -74,8 +74,8 @@ def check_vector(protocol, vector, point, mechanism=None):
     vector : array-like, shape [*point_shape]
     point : array, shape [*point_shape]
         The query that it answers.
-    mechanism : Mechanism, optional
-        That of the group that answers. Default the one of the protocol.
+    mechanism : Mechanism
+        That of the group that answers.
 
     Raises
     ------
@@ -107,7 +107,6 @@ def check_vector(protocol, vector, point, mechanism=None):
             f"tangent_vec must be tangent at its query; {normal:.3g} of its length "
             f"{size:.3g} is normal"
         )
-    mechanism = protocol.mechanism if mechanism is None else mechanism
     coords = geometry.coordinates(vector, point)
     if not mechanism.in_support(coords, _ROUNDING):
         raise InvalidMessageError(

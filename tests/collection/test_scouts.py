@@ -202,7 +202,11 @@ def test_more_are_asked_where_the_first_do_not_tell_the_start(crowd_of):
     assert crowd.stage == "start" and crowd.service.status()["open_round"] == 1
     crowd.answer(noise[30:])
     assert crowd.stage == "study"  # that was the last round of scouts
-    assert crowd.service.ledger.found().keys() == {"initial_point", "protocol"}
+    found = crowd.service.ledger.found()
+    assert found.keys() == {"initial_point", "known_moment", "protocol"}
+    # Asked under the bound of the study, what scouts say of the moment enters its estimate.
+    assert crowd.service.ledger.view.stage.protocol.rounds.known_sd == found["known_moment"][1]
+    crowd.answer(people(1))  # a device agrees to it
 
 
 def test_norms_out_of_range_end_the_collection(crowd_of):

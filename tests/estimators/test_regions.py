@@ -57,8 +57,7 @@ def collect(estimator, data):
     """Answer query by query; return the query points."""
     estimator.start(n_features=data.shape[1])
     participant, points = estimator.participant(), []
-    coordinates = estimator._coordinates(data.shape[1])
-    rows = iter(coordinates.to_internal(data))
+    rows = iter(data)
     while queries := estimator.queries():
         for query in queries:
             points.append(query.point)

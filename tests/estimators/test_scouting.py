@@ -48,6 +48,24 @@ def test_the_protocol_of_the_study_follows_from_the_answers(pca):
     assert study.protocol_ == pca.protocol_
 
 
+def test_what_scouts_say_of_the_moment_enters_the_estimate(pca):
+    """They were asked under the bound that was found, and are counted by their information."""
+    found, plan = pca.scouted_.parameters, pca.scouted_.plan
+    assert plan.start.loss_spec["norm_bound"] == found["norm_bound"] and plan.tells_moment
+    moment, sd = found["known_moment"]
+    rows = rows_of(16_000, unit=250.0)
+    bound = found["norm_bound"]
+    clipped = rows * np.minimum(1, bound / np.linalg.norm(rows, axis=1))[:, None]
+    error = moment - clipped.T @ clipped / len(rows)
+    assert np.linalg.norm(error) < 3 * sd * np.sqrt(6)  # six coordinates
+    without = clone(pca).set_params(**found, random_state=0)
+    without.set_params(known_moment=None).fit(rows[800:])
+    assert np.trace(pca.covariance_) < np.trace(without.covariance_)
+    pairs = scouting_pca(n_rounds=None).set_params(norm_bound=bound)
+    assert not pairs.scout_plan(3).tells_moment
+    assert not scouting_pca(n_components=2, norm_bound=1.0).scout_plan(3).tells_moment
+
+
 def test_the_parameters_stay_what_they_were(pca):
     assert pca.norm_bound == pca.initial_point == "scout" and pca.random_state == 0
     again = clone(pca).fit(rows_of(16_000, unit=250.0))
@@ -115,10 +133,10 @@ def test_more_scouts_are_asked_where_the_first_do_not_tell_the_start():
     rows = rng.normal(size=(12_000, 3)) * [1.0, 0.9, 0.3]  # the gap is small
     model = scouting_pca(norm_bound=1.0, epsilon=2.0, random_state=1).fit(rows)
     n_scouts = model.scouted_.n_participants
-    assert 600 < n_scouts <= 3000 and n_scouts % 600 == 0
+    assert 600 < n_scouts <= 6000 and n_scouts % 600 == 0
     assert model.n_participants_ == 12_000 - n_scouts
     sphere = rng.normal(size=(4000, 3))  # no direction at all
-    with pytest.warns(FewParticipantsWarning, match="1000 scouts are too few to tell the initial"):
+    with pytest.warns(FewParticipantsWarning, match="2000 scouts are too few to tell the initial"):
         scouting_pca(norm_bound=1.0, epsilon=1.0).fit(sphere)
 
 

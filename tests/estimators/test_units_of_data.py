@@ -12,6 +12,7 @@ from geomstats_ldp.geometry import geodesic_ball, log_box
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.score_regression.fit import _least_squares
+from geomstats_ldp.score_regression.known_moment import Knowledge
 from geomstats_ldp.score_regression.moments import symmetric_basis
 
 pytestmark = pytest.mark.filterwarnings(
@@ -190,6 +191,7 @@ def test_a_prior_means_the_same_in_every_unit():
             basis,
             2.0 * unit**2,
             400,
+            Knowledge(np.zeros((5, 5)), np.zeros(5)),
         )
         sizes = np.array([1.0, 1.0, unit, unit, unit])
         covariance = spread * np.outer(sizes, sizes)

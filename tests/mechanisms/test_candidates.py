@@ -302,7 +302,7 @@ def test_the_gaussian_mechanism_needs_exact_noise(monkeypatch):
 def test_the_noise_of_the_grid_keeps_its_slack(epsilon, delta):
     """Balle and Wang's delta of the widened noise, by mpmath, at the smaller epsilon."""
     mechanism = gaussian(epsilon=epsilon, delta=delta)
-    sigma = mechanism._grid_sigma
+    sigma = mechanism.grid_sigma
     assert 0 < sigma / mechanism.sigma - 1 < 1e-8
     with mp.workdps(50):
         s, low = mp.mpf(sigma) / (2 * mp.mpf(mechanism.bound)), mp.mpf(epsilon) * (1 - 1e-9)

@@ -173,7 +173,7 @@ def test_a_weight_that_fails_is_answered_without_a_sound(failure, recwarn, capfd
 def test_a_weight_that_fails_is_that_of_a_zero_score(failure):
     mechanism = odd(failure)
     points = mechanism.candidate_points(np.arange(5000, dtype=np.uint64))
-    weights = candidates._weights(mechanism, points, np.array([0.7, 0.1]))
+    weights = candidates.weights_of(mechanism, points, np.array([0.7, 0.1]))
     np.testing.assert_array_equal(weights, mechanism.weight(points, np.zeros(2)))
 
 
@@ -186,7 +186,7 @@ def test_weights_that_fail_keep_epsilon(failure):
     scores = np.array([[0.7, 0.1], [-0.7, 0.1], [0.0, 0.0], [0.0, -1.0]])
     with np.errstate(all="ignore"):
         levels = [
-            candidates.largest_levels(candidates._weights(mechanism, points, score), least)
+            candidates.largest_levels(candidates.weights_of(mechanism, points, score), least)
             for score in scores
         ]
     table = np.array(levels).astype(float) + 1.0
@@ -199,9 +199,9 @@ def test_the_number_of_weights_does_not_depend_on_the_score(name, monkeypatch):
     """Blocks of candidates that 500 answers take, by score; four standard errors."""
     mechanism = make_mechanism(name, epsilon=6.0, dim=3, bound=1.0)
     calls = []
-    weights = candidates._weights
+    weights = candidates.weights_of
     monkeypatch.setattr(
-        candidates, "_weights", lambda *args: calls.append(len(args[1])) or weights(*args)
+        candidates, "weights_of", lambda *args: calls.append(len(args[1])) or weights(*args)
     )
     counts = []
     for score in (np.zeros(3), np.eye(3)[0], -np.eye(3)[0], np.full(3, 1e-160), np.full(3, 0.3)):

@@ -313,7 +313,7 @@ def by_worker(server, messages, n_workers=8):
     """States of workers that share messages about the open rounds of a server."""
     for number in range(n_workers):
         worker = RoundServer(server.protocol)
-        worker._continue(without_messages(server.state), server.n_closed)
+        worker.merge([without_messages(server.state)])
         worker.receive(messages[number::n_workers])
         yield worker.state
 

@@ -12,7 +12,13 @@ from numba.extending import register_jitable
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import width_of
-from geomstats_ldp.geometry.spaces.symmetric_matrices import cholesky, copy, eigen, symmetrise
+from geomstats_ldp.geometry.spaces.symmetric_matrices import (
+    cholesky,
+    copy,
+    eigen,
+    n_coordinates,
+    symmetrise,
+)
 
 #: Where geomstats keeps twelve digits: eigenvalues of the points, and their distance. It compares
 #: eigenvalues absolutely, and takes powers of 1 x 1 matrices to be numbers.
@@ -195,12 +201,16 @@ def coordinate_matrices(n):
     return matrices
 
 
+# ---------------------------------------------------------------- kernels of both metrics
+
+
 @register_jitable
-def settle(axes, point, factor, out):
+def settle(twin, point, out):
     """Write the symmetric part to out; return whether it is positive definite for certain.
 
     The Cholesky pivots decide: one that is tiny against its diagonal entry needs a closer look.
     """
+    axes, factor = twin.axes, twin.work[0]
     n = width_of(axes, out)
     for i in range(n):
         for j in range(i):
@@ -221,3 +231,9 @@ def to_tangent(twin, vector, base_point, out):
     """Symmetric part, for the compiled engine."""
     copy(twin.axes, vector, out)
     symmetrise(twin.axes, out)
+
+
+@register_jitable
+def dim_of(twin):
+    """Dimension of the space, for the compiled engine."""
+    return n_coordinates(twin.axes, twin.work[0])

@@ -24,6 +24,7 @@ from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
     congruent,
     coordinate_matrices,
+    dim_of,
     eigh,
     frobenius,
     gram,
@@ -40,7 +41,6 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     copy,
     eigen,
     exp_congruence,
-    n_coordinates,
     product,
     product_left_transposed,
     product_right_transposed,
@@ -278,11 +278,6 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
 
 
 @register_jitable
-def _to_tangent(twin, vector, base_point, out):
-    to_tangent(twin, vector, base_point, out)
-
-
-@register_jitable
 def _lift(twin, coords, point, out):
     combine(twin.axes, coords, twin.frame, twin.work[4])
     _arrive(twin, twin.work[4], point, out)
@@ -294,26 +289,16 @@ def _coordinates(twin, tangent_vec, point, out):
     coordinates(twin.axes, twin.work[4], twin.frame, out)
 
 
-@register_jitable
-def _dim(twin):
-    return n_coordinates(twin.axes, twin.work[0])
-
-
-@register_jitable
-def _settle(twin, point, out):
-    return settle(twin.axes, point, twin.work[0], out)
-
-
 for _operation, _kernel in (
     (dispatch.exp, _exp),
     (dispatch.log, _log),
     (dispatch.transport, _transport),
     (dispatch.retract, _exp),
-    (dispatch.to_tangent, _to_tangent),
+    (dispatch.to_tangent, to_tangent),
     (dispatch.lift, _lift),
     (dispatch.coordinates, _coordinates),
     (dispatch.dist, _dist),
-    (dispatch.settle, _settle),
-    (dispatch.dim, _dim),
+    (dispatch.settle, settle),
+    (dispatch.dim, dim_of),
 ):
     compile_for_twin(_operation, SPDLogEuclideanTwin, _kernel, is_small=False)

@@ -9,20 +9,16 @@ from geomstats_ldp.protocol.rules import GainRule
 from geomstats_ldp.schedules import gain_offset
 from geomstats_ldp.validation import check_integer, check_non_negative, check_positive, check_real
 
+#: Exponent a of both gains.
+_EXPONENT = 0.6
 
-def offset_gain(
-    constant: float,
-    noise_scale: float,
-    noise_step: float,
-    *,
-    exponent: float = 0.6,
-    step_cap: float = math.inf,
-) -> GainRule:
+
+def offset_gain(constant: float, noise_scale: float, noise_step: float) -> GainRule:
     r"""Gain that starts late enough for the noise: :math:`\gamma_i = C (i + b)^{-a}`.
 
     The offset :math:`b = \max\{0, (C \sigma / c)^{1/a} - 1\}` makes the first gain at most
     :math:`c / \sigma` and leaves the constant as it is (section 5.1 of the paper, same-trajectory
-    regression).
+    regression). The exponent a is 0.6, and no update is cut short, as in the paper.
 
     Parameters
     ----------
@@ -33,10 +29,6 @@ def offset_gain(
         0 without noise.
     noise_step : float
         Public bound c on the step that this noise causes in one coordinate, a tangent length.
-    exponent : float, default=0.6
-        Exponent a, strictly between 1/2 and 1.
-    step_cap : float, default=inf
-        Hard cap on the length of every update; none in the paper.
 
     Returns
     -------
@@ -55,27 +47,30 @@ def offset_gain(
     """
     check_non_negative("noise_scale", noise_scale)
     check_positive("noise_step", noise_step)
-    GainRule(constant, 0.0, exponent, step_cap)  # refuses what the offset cannot be made from
+    check_positive("gain constant", constant)
     # One coordinate of one answer: dimension and number of answers are both 1.
-    offset = gain_offset(constant, exponent, noise_scale, 1, noise_step, n_answers=1)
-    return GainRule(constant, offset, exponent, step_cap)
+    offset = gain_offset(constant, _EXPONENT, noise_scale, 1, noise_step, n_answers=1)
+    return GainRule(constant, offset, _EXPONENT, math.inf)
 
 
-def reduced_gain(
-    constant: float,
-    noise_scale: float,
-    noise_step: float,
-    *,
-    exponent: float = 0.6,
-    step_cap: float = math.inf,
-) -> GainRule:
+def reduced_gain(constant: float, noise_scale: float, noise_step: float) -> GainRule:
     r"""Gain that noise makes smaller throughout: :math:`\gamma_i = \min(C, c/\sigma)\, i^{-a}`.
 
-    The form of section 5.1 of the paper for half-sample probes; see `offset_gain`.
+    The form of section 5.1 of the paper for half-sample probes.
+
+    Parameters
+    ----------
+    constant, noise_scale, noise_step : float
+        As for `offset_gain`.
 
     Returns
     -------
     gain : GainRule
+
+    Raises
+    ------
+    ProtocolError
+        If a number is out of its range.
 
     Examples
     --------
@@ -85,7 +80,7 @@ def reduced_gain(
     check_non_negative("noise_scale", noise_scale)
     check_positive("noise_step", noise_step)
     largest = noise_step / noise_scale if noise_scale > 0 else math.inf
-    return GainRule(min(constant, largest), 0.0, exponent, step_cap)
+    return GainRule(min(constant, largest), 0.0, _EXPONENT, math.inf)
 
 
 @dataclass(frozen=True)

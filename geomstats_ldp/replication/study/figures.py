@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from geomstats_ldp.replication.study.designs import load_design
+from geomstats_ldp.replication.study.methods import LEVEL
 
 #: One dash pattern, marker and shade a curve, so that they are told apart in grey too.
 _DASHES = ["-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1))]
@@ -46,7 +47,7 @@ def plot_error_curves(summary):
     return _with_legend(figure, panels)
 
 
-def plot_coverage_curves(summary, level=0.95):
+def plot_coverage_curves(summary):
     """Coverage against n, with the band of two Monte Carlo standard errors about the level."""
     figure, panels = _panels(summary)
     for panel, rows in panels:
@@ -55,20 +56,18 @@ def plot_coverage_curves(summary, level=0.95):
             # The same factor at each n moves points apart on the logarithmic axis.
             places = curve["n"] * 2**shift
             panel.plot(places, curve["coverage"], label=_epsilon_label(epsilon), **style)
-        _coverages(panel, summary, level)
+        _coverages(panel, summary)
         _label_n(panel, rows)
     return _with_legend(figure, panels)
 
 
-def plot_methods(summary, value, level=0.95):
+def plot_methods(summary, value):
     """Terminal error or coverage of the methods against epsilon, one panel a design.
 
     Parameters
     ----------
     summary : DataFrame
     value : {"error", "coverage"}
-    level : float
-        Nominal coverage.
     """
     summary = summary[summary["n"] == summary["n"].max()]
     figure, panels = _panels(summary)
@@ -87,7 +86,7 @@ def plot_methods(summary, value, level=0.95):
         if value == "error":
             _log_errors(panel)
         else:
-            _coverages(panel, summary, level)
+            _coverages(panel, summary)
         panel.set_xticks(range(len(epsilons)), [_number(epsilon) for epsilon in epsilons])
         panel.set_xlabel(r"privacy level $\epsilon$")
     return _with_legend(figure, panels)
@@ -143,13 +142,13 @@ def _log_errors(panel):
     panel.set_ylabel("mean error")
 
 
-def _coverages(panel, summary, level):
+def _coverages(panel, summary):
     """Axis of coverages, the same in all panels, with the Monte Carlo band of the level."""
-    half = 2 * math.sqrt(level * (1 - level) / summary["repetitions"].min())
-    label = rf"${level:g} \pm 2$ s.e."
-    panel.axhspan(level - half, level + half, color="0.85", zorder=0, label=label)
-    panel.axhline(level, color="0.5", linewidth=0.8, zorder=1)
-    lowest = min(summary["coverage"].min(), level - half)
+    half = 2 * math.sqrt(LEVEL * (1 - LEVEL) / summary["repetitions"].min())
+    label = rf"${LEVEL:g} \pm 2$ s.e."
+    panel.axhspan(LEVEL - half, LEVEL + half, color="0.85", zorder=0, label=label)
+    panel.axhline(LEVEL, color="0.5", linewidth=0.8, zorder=1)
+    lowest = min(summary["coverage"].min(), LEVEL - half)
     panel.set_ylim(lowest - 0.05 * (1 - lowest), 1 + 0.05 * (1 - lowest))
     panel.tick_params(axis="y", labelsize=8)
     panel.set_ylabel("coverage")

@@ -1,0 +1,130 @@
+"""A second moment that others have told enters the regression as what it is."""
+
+import numpy as np
+import pytest
+
+from geomstats_ldp import PrivatePCA, Protocol, Tuning
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.protocol import InferenceRule, RoundPlan
+from geomstats_ldp.score_regression.answers import Answers
+from geomstats_ldp.score_regression.fit import _fit_in_chart
+from geomstats_ldp.server import RoundServer
+
+SPREADS = np.array([1.0, 0.6, 0.4])
+
+
+def told_moment(sd, seed=0):
+    """Second moment of rows that are not clipped, with an error of each coordinate."""
+    noise = np.random.default_rng(seed).normal(size=(3, 3))
+    # Coordinates off the diagonal are entries times root two.
+    return np.diag(SPREADS**2) + sd * (noise + noise.T) / 2, sd
+
+
+def pca_with(known, n_rounds=3, **parameters):
+    values = {"norm_bound": 3.0, "epsilon": 4.0, "initial_point": [1.0, 0.3, 0.2]}
+    return PrivatePCA(known_moment=known, n_rounds=n_rounds, **{**values, **parameters})
+
+
+def test_the_regression_is_least_squares_with_the_moment_as_more_rows():
+    """In all entries of the moment, without a chart."""
+    rows = np.random.default_rng(1).normal(size=(3000, 3)) * SPREADS
+    known = told_moment(0.05)
+    tuning = Tuning(inference=InferenceRule(ridge=1e-14))
+    model = pca_with(known, random_state=0, tuning=tuning).fit(rows)
+    server = model.server_
+    protocol, answers = server.protocol, Answers(server.protocol, server.state, server._points)
+    center = server.state.centers[-1]
+    fit = _fit_in_chart(protocol, answers, center, np.ones(len(answers.points)), None, False)
+    variance = np.trace(fit.score_covariance) / 2
+    # Messages have the mean (q q^T - I) S q; unknowns are the nine entries of S.
+    design, values = [], []
+    geometry = protocol.geometry
+    for q, n, mean in zip(answers.points, answers.counts, answers.means):
+        for frame, entry in zip(geometry.lift(np.eye(2), q), mean):
+            design.append(np.sqrt(n / variance) * -np.outer(frame, q).ravel())
+            values.append(np.sqrt(n / variance) * entry)
+    design.extend(np.eye(9) / known[1])
+    values.extend((known[0] / known[1]).ravel())
+    swap = np.eye(9).reshape(3, 3, 9).transpose(1, 0, 2).reshape(9, 9)
+    design = np.array(design) @ (np.eye(9) + swap) / 2  # of the symmetric part
+    entries = np.linalg.lstsq(design, np.array(values), rcond=None)[0].reshape(3, 3)
+    moment = (entries + entries.T) / 2
+    axes = geometry.lift(np.eye(2), center)
+    hessian = (center @ moment @ center) * np.eye(2) - axes @ moment @ axes.T
+    np.testing.assert_allclose(fit.raw_hessian, hessian, rtol=0, atol=1e-10)
+    learnt = server.learn_second_moment().matrix  # scores beside it have covariances of their own
+    difference = learnt - moment
+    difference -= np.trace(difference) / 3 * np.eye(3)
+    assert np.linalg.norm(difference) < 0.2 * known[1]
+
+
+def test_one_that_is_known_exactly_decides():
+    exact = told_moment(0.0)[0]
+    turned = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
+    turned = turned * np.sign(turned[0])
+    matrix = turned @ exact @ turned.T
+    rows = 0.5 * np.random.default_rng(1).normal(size=(400, 3))  # no direction at all
+    start = turned[:, 0] + 0.2 * turned[:, 1]
+    model = pca_with((matrix, 1e-6), initial_point=start, random_state=0).fit(rows)
+    np.testing.assert_allclose(np.abs(model.estimate_ @ turned[:, 0]), 1.0, atol=1e-5)
+    assert model.confidence_region().largest_radius < 1e-3
+    assert model.confidence_region(kind="score").contains(model.estimate_)
+
+
+def test_protocols_carry_it():
+    protocol = pca_with(told_moment(0.1)).start().protocol_
+    again = Protocol.from_json(protocol.to_json(), protocol.fingerprint)
+    assert again == protocol and again.rounds.known_sd == 0.1
+    assert isinstance(RoundServer(again), RoundServer)
+    assert "known" not in pca_with(None).start().protocol_.to_json()
+
+
+@pytest.mark.parametrize(
+    ("plan", "named"),
+    [
+        ({"moment": "second", "known_sd": 1.0}, "known_moment and known_sd"),
+        ({"moment": "second", "known_moment": np.eye(3)}, "known_moment and known_sd"),
+        ({"moment": "first", "known_moment": np.eye(3), "known_sd": 1.0}, "moment is 'second'"),
+        ({"moment": "second", "known_moment": np.ones((2, 3)), "known_sd": 1.0}, "known_moment"),
+        (
+            {"moment": "second", "known_moment": [[1, 2], [3, 4]], "known_sd": 1.0},
+            "must be a symmetric",
+        ),
+        ({"moment": "second", "known_moment": np.eye(3), "known_sd": 0.0}, "known_sd"),
+    ],
+)
+def test_plans_refuse_what_is_none(plan, named):
+    with pytest.raises(ProtocolError, match=named):
+        RoundPlan(3, **plan)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_rounds": None},
+        {"n_components": 2, "initial_point": np.eye(3)[:2]},
+        {"known": (np.eye(4), 0.1)},
+        {"known": 3.0},
+    ],
+)
+def test_estimators_refuse_one_that_does_not_fit(parameters):
+    with pytest.raises(ProtocolError, match="known_moment must be"):
+        pca_with(**{"known": told_moment(0.1), **parameters}).start(3)
+
+
+@pytest.mark.slow
+def test_regions_count_it_as_what_it_tells():
+    """Over 200 collections and moments: coverage, and the error as it was announced."""
+    squares, covered, announced = [], [], []
+    target = np.array([1.0, 0.0, 0.0])
+    for seed in range(200):
+        rows = np.random.default_rng([3, seed]).normal(size=(4000, 3)) * SPREADS
+        known = told_moment(0.03, seed)
+        model = pca_with(known, norm_bound=10.0, epsilon=8.0, random_state=seed).fit(rows)
+        region = model.confidence_region()
+        covered.append(region.contains(target))
+        squares.append(np.sum((model.estimate_ - target) ** 2))
+        announced.append(np.trace(region.covariance))
+    assert 0.95 - 4 * np.sqrt(0.95 * 0.05 / 200) < np.mean(covered)
+    ratio = np.mean(squares) / np.mean(announced)
+    assert ratio == pytest.approx(1.0, abs=4 * np.std(squares) / np.mean(squares) / np.sqrt(200))
