@@ -19,6 +19,7 @@ from geomstats_ldp.score_regression import (
     query_points,
 )
 from geomstats_ldp.score_regression.fit import _least_squares, intercept_weights
+from geomstats_ldp.score_regression.known_moment import Knowledge
 from geomstats_ldp.score_regression.moments import symmetric_basis
 from geomstats_ldp.score_regression.prediction import predict_round_scores
 
@@ -121,8 +122,19 @@ def test_at_the_pivot_the_gradient_is_not_tied_to_the_hessian():
     bend = shift[:, None, None] * np.eye(2)
     gradients = np.broadcast_to(np.eye(2), (6, 2, 2))
     design = np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
+    unknown = Knowledge(np.zeros((5, 5)), np.zeros(5))
     _, spread, *_ = _least_squares(
-        design, bend, pull, share, np.ones(6), coords, replace(rule, ridge=0.0), basis, 1.0, 100
+        design,
+        bend,
+        pull,
+        share,
+        np.ones(6),
+        coords,
+        replace(rule, ridge=0.0),
+        basis,
+        1.0,
+        100,
+        unknown,
     )
     weights = intercept_weights(share, bend, pull)
     for place, is_tied in ((weights, False), (share, True)):
