@@ -1,4 +1,4 @@
-"""The one door for files of arrays: nothing is read that was not declared, to the last byte."""
+"""Files of arrays, read only where every array is declared and the file holds nothing else."""
 
 from __future__ import annotations
 

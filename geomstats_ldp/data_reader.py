@@ -92,7 +92,7 @@ class DataReader:
         except ValueError as error:
             if start == 0:
                 raise
-            # Where in the block was said already.
+            # The error says where in the block; the reader needs to know where the block starts.
             raise type(error)(f"{error}, counted from row {start}") from error
 
     def clipped(self, rows, twin=None):

@@ -313,7 +313,7 @@ class Participant:
                     if np.isfinite(score).all():
                         return score
         except Exception:
-            # Whatever it was, telling would tell of the datum.
+            # Whether there was an error, and which, depends on the datum.
             pass
         return None
 

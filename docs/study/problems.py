@@ -261,10 +261,10 @@ class Crowd:
         server.add_coords(np.full(len(data), number), indices, messages)
 
 
-def collect_rounds(protocol, crowd, data, variates, fates):
-    """Server of a collection in rounds whose late answers come one round later."""
-    server, start, waiting = RoundServer(protocol), 0, None
-    for number, size in enumerate(protocol.rounds.sizes):
+def collect_rounds(server, crowd, data, variates, fates):
+    """Let people answer a server of rounds; late answers come one round later."""
+    start, waiting = 0, None
+    for number, size in enumerate(server.protocol.rounds.sizes):
         rows = np.arange(start, start + size)
         start += size
         now, later = rows[fates[rows] == ON_TIME], rows[fates[rows] == LATE]
@@ -274,7 +274,6 @@ def collect_rounds(protocol, crowd, data, variates, fates):
         waiting = later
         server.close_round()
     crowd.add_answers(server, number, data[waiting], variates[waiting])
-    return server
 
 
 def collect_at_once(protocol, data, streams):
@@ -311,8 +310,17 @@ class Collected(NamedTuple):
     oracle: np.ndarray
 
 
-def collections(name, epsilon, n, n_rounds, answers, seed, repetitions):
-    """Yield repetitions of a problem; n_rounds None is pairs."""
+def _default_server(protocol, problem):
+    return RoundServer(protocol)
+
+
+def collections(
+    name, epsilon, n, n_rounds, answers, seed, repetitions, make_server=_default_server
+):
+    """Yield repetitions of a problem; n_rounds None is pairs.
+
+    `make_server` takes the protocol and the problem, and returns a server of rounds.
+    """
     problem = (PROBLEMS | WEAK)[name]()
     protocol = problem.make_protocol(epsilon, n, n_rounds)
     is_compiled = problem.geometry.twin() is not None
@@ -330,7 +338,8 @@ def collections(name, epsilon, n, n_rounds, answers, seed, repetitions):
         if crowd is None:
             server = collect_at_once(protocol, data, _streams(seeds[1]))
         else:
-            server = collect_rounds(protocol, crowd, data, variates, fates)
+            server = make_server(protocol, problem)
+            collect_rounds(server, crowd, data, variates, fates)
         heard = fates != MISSING
         messages = protocol.mechanism.release(scores[heard], variates[heard])
         oracle = np.linalg.solve(problem.hessian, messages.mean(axis=0))

@@ -3,8 +3,9 @@ r"""Coverage and length of intervals of private regressions, beside those of an 
 Usage: python docs/study/regressions.py --repetitions 200
        python docs/study/regressions.py --models logistic --n 115000 --jobs 2
 
-Rows are drawn from a population of 200,000 that is made once: correlated normal features, or
-correlated features of which one is a rare indicator and one has a long tail, clipped to the bound;
+Rows are drawn from a population of 200,000 that is made once: correlated normal features, with
+neighbours at 0.6, or "close" at 0.9, or correlated features of which one is a rare indicator and
+one has a long tail, clipped to the bound;
 the target is what the estimator would find among the whole population. The oracle
 asks everybody at the target and knows the Hessian there, with the same mechanism: its covariance is
 H^-1 (Sigma + tau^2 I) H^-1 / n.
@@ -16,12 +17,14 @@ H^-1 (Sigma + tau^2 I) H^-1 / n.
 * warned: share of the repetitions in which the region gives a `WeakCurvatureWarning`;
 * score: coverage of the score region, and the share of these that are open.
 
-Monte Carlo standard errors are in brackets.
+Plans: eight rounds, the same with adaptive directions, and pairs. Monte Carlo standard errors are
+in brackets.
 """
 
 import argparse
 import math
 import warnings
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -32,6 +35,7 @@ from geomstats_ldp import (
     PrivateHuberRegression,
     PrivateLinearRegression,
     PrivateLogisticRegression,
+    Tuning,
 )
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
@@ -53,10 +57,17 @@ MODELS = {
     "linear": lambda bound: PrivateLinearRegression(bound, target_bound=6.0),
 }
 
+#: Parameters of the estimators by plan.
+PLANS = {
+    "rounds": {"n_rounds": 8},
+    "adaptive": {"n_rounds": 8, "tuning": Tuning(directions="adaptive")},
+    "pairs": {},
+}
 
-def normal_features(rng):
-    """Three normal features, neighbours with correlation 0.6."""
-    correlation = 0.6 ** np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
+
+def normal_features(rng, between=0.6):
+    """Three normal features, neighbours with a given correlation."""
+    correlation = between ** np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
     return rng.normal(size=(POPULATION, 3)) @ np.linalg.cholesky(correlation).T
 
 
@@ -74,6 +85,7 @@ def independent_features(rng):
 
 FEATURES = {
     "normal": normal_features,
+    "close": partial(normal_features, between=0.9),
     "mixed": mixed_features,
     "independent": independent_features,
 }
@@ -82,7 +94,7 @@ FEATURES = {
 class Population:
     """People, the coefficients that the estimator would find among them all, and the oracle."""
 
-    def __init__(self, model, features, epsilon, n, n_rounds):
+    def __init__(self, model, features, epsilon, n, plan):
         rng = np.random.default_rng(11)
         rows, bound = FEATURES[features](rng), 1.5 * math.sqrt(3)
         rows *= np.minimum(1, bound / np.linalg.norm(rows, axis=1))[:, None]
@@ -93,7 +105,7 @@ class Population:
             targets = np.clip(predictor + rng.standard_t(3, size=POPULATION), -6.0, 6.0)
         self.rows, self.targets = rows, targets
         self.estimator = MODELS[model](bound).set_params(
-            epsilon=epsilon, n_participants=n, n_rounds=n_rounds
+            epsilon=epsilon, n_participants=n, **PLANS[plan]
         )
         protocol = self.estimator.start(3).protocol_
         loss, data = loss_of(protocol), np.column_stack([rows, targets])
@@ -125,9 +137,9 @@ class Population:
         return self.rows[places], self.targets[places]
 
 
-def run_some(model, features, epsilon, n, n_rounds, seed, repetitions):
+def run_some(model, features, epsilon, n, plan, seed, repetitions):
     """One row for each repetition; the columns are named in `line`."""
-    population, rows = Population(model, features, epsilon, n, n_rounds), []
+    population, rows = Population(model, features, epsilon, n, plan), []
     ideal = np.sqrt(np.diag(population.covariance))
     for repetition in repetitions:
         rng = np.random.default_rng([seed, repetition])
@@ -158,14 +170,13 @@ def run_some(model, features, epsilon, n, n_rounds, seed, repetitions):
 
 def line(cell, rows):
     """Row of the table, in the columns of `HEAD`."""
-    model, features, epsilon, n, n_rounds = cell
+    model, features, epsilon, n, plan = cell
     square, joint, warned, score, is_open = rows[:, :5].T
     each, widths, shift = np.split(rows[:, 5:], 3, axis=1)
     error = math.sqrt(square.mean())
     spread = error / 2 * square.std(ddof=1) / square.mean() / math.sqrt(len(rows))
     each, widths = each.mean(axis=0), np.median(widths, axis=0)
     bias = np.abs(shift.mean(axis=0)).max()
-    plan = "pairs" if n_rounds is None else f"{n_rounds} rounds"
     parts = (
         f"{model} | {features} | {epsilon:g} | {n} | {plan} | {error:.2f} ({spread:.2f})",
         f"{joint.mean():.3f} ({share_error(joint.mean(), len(rows)):.3f})",
@@ -187,13 +198,12 @@ def main():
     parser.add_argument("--features", nargs="+", choices=[*FEATURES], default=["normal", "mixed"])
     parser.add_argument("--epsilon", nargs="+", type=float, default=[3.0])
     parser.add_argument("--n", nargs="+", type=int, default=[115_000])
-    parser.add_argument("--plans", nargs="+", choices=("rounds", "pairs"), default=["rounds"])
+    parser.add_argument("--plans", nargs="+", choices=[*PLANS], default=["rounds"])
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     options = parser.parse_args()
-    plans = [{"rounds": 8, "pairs": None}[plan] for plan in options.plans]
-    cells = [*product(options.models, options.features, options.epsilon, options.n, plans)]
+    cells = [*product(options.models, options.features, options.epsilon, options.n, options.plans)]
     print(HEAD)
     for cell, rows in zip(cells, run_cells(run_some, cells, options, TASK)):
         print(line(cell, rows), flush=True)

@@ -58,9 +58,14 @@ COLUMNS = ("square", "oracle", "wald", "wald_axis", "error", "score", "is_open",
 
 
 def run_some(name, epsilon, n, n_rounds, seed, repetitions):
+    """What `measured` says of each collection, shape [n_repetitions, 8]."""
+    return measured(collections(name, epsilon, n, n_rounds, "all", seed, repetitions))
+
+
+def measured(repetitions):
     """What `COLUMNS` names, shape [n_repetitions, 8]; error is that of the weakest direction."""
     rows = []
-    for one in collections(name, epsilon, n, n_rounds, "all", seed, repetitions):
+    for one in repetitions:
         server, protocol, target = one.server, one.server.protocol, one.problem.target
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LDPWarning)

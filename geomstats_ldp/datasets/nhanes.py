@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.validation import check_shape, finite_array
+
 _DATA = files("geomstats_ldp.datasets") / "data"
 _TABLE = "nhanes_2017_2018_body_measures.csv.gz"
 _DESCRIPTION = "README.md"
@@ -70,12 +73,11 @@ class BodyMeasuresReference:
 
         Raises
         ------
-        ValueError
+        ProtocolError
             If the last axis of X does not hold the three measures.
         """
         X = np.asarray(X, dtype=float)
-        if X.ndim == 0 or X.shape[-1] != self.mean.size:
-            raise ValueError(f"X must have shape [..., {self.mean.size}], got {X.shape}.")
+        check_shape("X", X, (..., self.mean.size))
         return (X - self.mean) / self.standard_deviation
 
     def leading_direction(self) -> np.ndarray:
@@ -108,7 +110,7 @@ class BodyMeasuresReference:
 
         Raises
         ------
-        ValueError
+        ProtocolError
             If the rows are not an orthonormal basis of that tangent space.
         """
         basis = self._check_tangent_basis(basis)
@@ -116,14 +118,15 @@ class BodyMeasuresReference:
         return basis @ (largest * np.eye(self.mean.size) - self.second_moment) @ basis.T
 
     def _check_tangent_basis(self, basis: ArrayLike) -> np.ndarray:
-        basis = np.asarray(basis, dtype=float)
         shape = (self.mean.size - 1, self.mean.size)
-        if basis.shape != shape:
-            raise ValueError(f"basis must have shape {shape}, got {basis.shape}.")
-        if not np.allclose(basis @ basis.T, np.eye(shape[0]), rtol=0, atol=_FRAME_TOLERANCE):
-            raise ValueError("basis must have orthonormal rows.")
-        if not np.allclose(basis @ self.leading_direction(), 0, rtol=0, atol=_FRAME_TOLERANCE):
-            raise ValueError("basis must be orthogonal to the leading direction.")
+        basis = finite_array("basis", basis, shape)
+        gram, along = basis @ basis.T, basis @ self.leading_direction()
+        if not np.allclose(gram, np.eye(shape[0]), rtol=0, atol=_FRAME_TOLERANCE):
+            raise ProtocolError(f"basis must have orthonormal rows; got the products {gram}")
+        if not np.allclose(along, 0, rtol=0, atol=_FRAME_TOLERANCE):
+            raise ProtocolError(
+                f"basis must be orthogonal to the leading direction; got the products {along}"
+            )
         return basis
 
 

@@ -175,7 +175,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             retraction=geometry.retraction,
             reference=geometry.reference,
             initial_point=geometry.reference,
-            directions=tuning.directions,
+            directions=_even_directions(tuning),
             preconditioner=preconditioner,
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
@@ -194,17 +194,28 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if moment == "covariance":
             # Pairs and regressions would be biased by how fast this score bends.
             moment, n_rounds = (moment, n_rounds or 1) if query is not None else (None, n_rounds)
+        bend = loss.third_derivative(geometry)
+        adaptive = isinstance(tuning.directions, str)
+        if adaptive and (n_rounds is None or bend == 0):
+            raise ProtocolError(
+                "directions must be an array or None, or 'adaptive' in rounds of a loss that "
+                "states a third derivative, such as logistic and Huber regression; got "
+                f"{tuning.directions!r} with n_rounds={n_rounds} and {loss.name!r}"
+            )
         if n_rounds is None:
             return None
         n_rounds, sizes = check_n_rounds(n_rounds), None
-        directions = direction_cycle(tuning.directions, geometry.dim)
+        directions = direction_cycle(_even_directions(tuning), geometry.dim)
         n_points = len(directions) if query is None else 1
         if n_participants is not None:
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        bend, saturation = loss.third_derivative(geometry), loss.saturation(geometry)
-        return RoundPlan(n_rounds, sizes, n_points, moment, length, query, bend, saturation)
+        # Adaptive offsets have lengths of their own, which no one rate of saturation is for.
+        saturation = 0.0 if adaptive else loss.saturation(geometry)
+        return RoundPlan(
+            n_rounds, sizes, n_points, moment, length, query, bend, saturation, adaptive=adaptive
+        )
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""
@@ -270,6 +281,11 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             mechanism, bound, length, maximum, planned, hessian, loss_length, bends
         )
         return widened_radius(rule, length, mechanism, bend, planned) if bend > 0 else rule
+
+
+def _even_directions(tuning):
+    """Cycle of directions that a `Tuning` gives, None for the default one."""
+    return None if isinstance(tuning.directions, str) else tuning.directions
 
 
 def _leaves_queries_open(tuning):

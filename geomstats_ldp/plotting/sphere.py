@@ -163,7 +163,7 @@ def _draw_points(ax, points):
 def _draw_region(ax, region, curve, style):
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    # The boundary of a larger region encloses, for the eye, something else than its inside.
+    # Seen from one side, the boundary of a larger region encloses what is outside of it.
     if region.largest_radius < np.pi / 2:
         ax.add_collection3d(
             Poly3DCollection([curve], fc=style["color"], ec="none", alpha=FILL, zorder=4)

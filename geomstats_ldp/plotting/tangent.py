@@ -60,7 +60,7 @@ def _shadow(region):
     if region.dim == 2:
         return region.outline(circle(_N_VERTICES))
     if np.isfinite(region.semi_axis_lengths).all():
-        # Rows of the root are what the unit ball is mapped by; its shadow is an ellipse.
+        # The region is the image of the unit ball, and its projection to two axes an ellipse.
         root = (region.semi_axis_lengths[:, None] * region.semi_axes).T[:2]
         vectors, sizes, _ = np.linalg.svd(root, full_matrices=False)
         return region.midpoint[:2] + circle(_N_VERTICES) @ (vectors * sizes).T

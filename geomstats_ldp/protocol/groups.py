@@ -100,17 +100,25 @@ def mechanisms_of(specs):
 def check_group_records(specs):
     """Raise ProtocolError unless the groups are a few records with the fields of one."""
     if not isinstance(specs, (list, tuple)) or len(specs) > LARGEST_GROUPS:
-        raise ProtocolError(f"groups must be a list of at most {LARGEST_GROUPS} records")
-    for record in specs:
+        came = len(specs) if isinstance(specs, (list, tuple)) else type(specs).__name__
+        raise ProtocolError(
+            f"groups must be a list of at most {LARGEST_GROUPS} records; got {came}"
+        )
+    for number, record in enumerate(specs):
         if not isinstance(record, dict) or record.keys() != {"name", "mechanism"}:
-            raise ProtocolError("groups must be records with the fields 'name' and 'mechanism'")
+            raise ProtocolError(
+                "groups must be records with the fields 'name' and 'mechanism'; "
+                f"record {number} is not"
+            )
 
 
 def group_numbers(protocol, groups, n_rows):
     """Number of the group of each row, or None without groups."""
     if protocol.groups is None:
         if groups is not None:
-            raise ProtocolError("groups must be None unless epsilon has groups")
+            raise ProtocolError(
+                f"groups must be None unless epsilon has groups; got {type(groups).__name__}"
+            )
         return None
     names = list(protocol.mechanisms)
     if groups is None:

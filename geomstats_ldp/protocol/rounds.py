@@ -11,8 +11,10 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
+from geomstats_ldp.score_regression.stretching import LONGEST
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.validation import (
+    check_bool,
     check_choice,
     check_integer,
     check_non_negative,
@@ -63,6 +65,9 @@ class RoundPlan(Rule):
     known_sd : float, optional
         Standard deviation of its error in each coordinate of symmetric matrices in the Frobenius
         inner product, entries off the diagonal counted by root two.
+    adaptive : bool
+        Whether offsets are longer in the directions in which the curvature found so far is small;
+        see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
     """
 
     n_rounds: int
@@ -75,6 +80,7 @@ class RoundPlan(Rule):
     saturation: float = 0.0
     known_moment: tuple | None = None
     known_sd: float | None = None
+    adaptive: bool = False
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
@@ -83,6 +89,17 @@ class RoundPlan(Rule):
         check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
         check_non_negative("third_derivative", self.third_derivative)
         check_non_negative("saturation", self.saturation)
+        check_bool("adaptive", self.adaptive)
+        if self.adaptive and (self.third_derivative == 0 or self.query is not None):
+            raise ProtocolError(
+                "adaptive must be False unless rounds ask around estimates for a loss that states "
+                f"a third_derivative; got third_derivative={self.third_derivative} and "
+                f"query={self.query}"
+            )
+        if self.adaptive and self.saturation > 0:
+            raise ProtocolError(
+                f"saturation must be 0 with adaptive offsets; got {self.saturation}"
+            )
         if self.sizes is not None:
             self._check_sizes()
         if self.query is not None:
@@ -117,7 +134,7 @@ class RoundPlan(Rule):
         object.__setattr__(self, "sizes", sizes)
 
     def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without what there need not be where there is none."""
+        """Plain record, for JSON; without what is as by default in most plans."""
         record = super().to_spec()
         if self.query is None:
             del record["query"]
@@ -126,7 +143,14 @@ class RoundPlan(Rule):
                 del record[name]
         if self.known_moment is None:
             del record["known_moment"], record["known_sd"]
+        if not self.adaptive:
+            del record["adaptive"]
         return record
+
+    @property
+    def longest_stretch(self) -> float:
+        """Longest offset of a round over the radius of its queries."""
+        return LONGEST if self.adaptive else 1.0
 
     @property
     def n_participants(self) -> int | None:

@@ -229,7 +229,8 @@ class InferenceRule(Rule):
 
     def _check_prior(self):
         if (self.prior_hessian is None) != (self.prior_sd is None):
-            raise ProtocolError("prior_hessian and prior_sd must be given together")
+            given = "prior_sd" if self.prior_hessian is None else "prior_hessian"
+            raise ProtocolError(f"prior_hessian and prior_sd must be given together; got {given}")
         if self.prior_hessian is None:
             return
         prior = real_array("prior_hessian", self.prior_hessian)

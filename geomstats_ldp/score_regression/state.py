@@ -14,17 +14,23 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import round_radius
+from geomstats_ldp.score_regression.stretching import no_stretch
+
+#: Fields of a state that say where its rounds ask; the others are sums of messages.
+_N_PLACES = 2
 
 
 class RoundState(NamedTuple):
     """Sums of the messages by query point; the first index is the round, the second the direction.
 
-    The query points are functions of the centres: `query_points`.
+    The query points are functions of the centres and the stretches: `query_points`.
 
     Attributes
     ----------
     centers : array, shape [n_opened, *point_shape]
         Point around which each round that was opened asks.
+    stretches : array, shape [n_opened, dim, dim]
+        Map of the offsets of each round, in frame coordinates; see ``stretching``.
     counts : array of int, shape [n_opened, n_directions]
         Messages received. With groups of participants, the directions of the first come first, then
         those of the second: n_directions stands for ``protocol.n_query_points`` everywhere.
@@ -35,6 +41,7 @@ class RoundState(NamedTuple):
     """
 
     centers: np.ndarray
+    stretches: np.ndarray
     counts: np.ndarray
     sums: np.ndarray
     outer: np.ndarray
@@ -59,22 +66,34 @@ def _no_rounds(protocol):
     n_directions, dim, shape = protocol.n_query_points, protocol.dim, protocol.geometry.shape
     return RoundState(
         np.zeros((0, *shape)),
+        np.zeros((0, dim, dim)),
         np.zeros((0, n_directions), dtype=np.int64),
         np.zeros((0, n_directions, dim)),
         np.zeros((0, n_directions, dim, dim)),
     )
 
 
-def closed_round(state, center):
-    """State in which the next round has been opened, around `center`."""
-    center = np.asarray(center, dtype=float)[None]
-    grown = [np.concatenate([part, np.zeros((1, *part.shape[1:]), part.dtype)]) for part in state]
-    return RoundState(np.concatenate([state.centers, center]), *grown[1:])
+def closed_round(state, center, stretch=None):
+    """State in which the next round has been opened, around `center`; offsets as by default."""
+    if stretch is None:
+        stretch = no_stretch(state.stretches.shape[-1])
+    opened = zip(state[:_N_PLACES], (center, stretch))
+    places = [np.concatenate([part, np.asarray(new, dtype=float)[None]]) for part, new in opened]
+    empty = [np.zeros((1, *part.shape[1:]), part.dtype) for part in state[_N_PLACES:]]
+    heard = [np.concatenate(parts) for parts in zip(state[_N_PLACES:], empty)]
+    return RoundState(*places, *heard)
 
 
 def without_messages(state):
     """State about the same rounds that has heard nobody yet, for a worker to start from."""
-    return RoundState(state.centers.copy(), *(np.zeros_like(part) for part in state[1:]))
+    places = (part.copy() for part in state[:_N_PLACES])
+    return RoundState(*places, *(np.zeros_like(part) for part in state[_N_PLACES:]))
+
+
+def ask_the_same(one, other):
+    """Whether two states ask at the same points in all rounds that both have opened."""
+    n = min(one.n_opened, other.n_opened)
+    return all(np.array_equal(one[part][:n], other[part][:n]) for part in range(_N_PLACES))
 
 
 def query_points(protocol, state, known=None):
@@ -90,7 +109,8 @@ def query_points(protocol, state, known=None):
     n_known = 0 if known is None else len(known)
     points[:n_known] = known if n_known else 0.0
     for number in range(n_known, state.n_opened):
-        center, offsets = state.centers[number], round_radius(protocol.radius, number) * directions
+        center, radius = state.centers[number], round_radius(protocol.radius, number)
+        offsets = radius * directions @ state.stretches[number]
         asked = geometry.retract(geometry.lift(offsets, center), center)
         points[number] = np.concatenate([asked] * n_groups)
     return points
@@ -129,9 +149,9 @@ def with_messages(state, rounds, indices, coords):
     -------
     state : RoundState
     """
-    parts = [part.copy() for part in state[1:]]
+    parts = [part.copy() for part in state[_N_PLACES:]]
     _compiled_add_one_by_one(rounds, indices, coords, *parts)
-    return RoundState(state.centers, *parts)
+    return RoundState(*state[:_N_PLACES], *parts)
 
 
 def merge_states(states):
@@ -149,23 +169,23 @@ def merge_states(states):
     Raises
     ------
     ProtocolError
-        If two of them asked around different centres: they are not of one collection.
+        If two of them asked at different points: they are not of one collection.
     """
     states = list(states)
     if not states:
         raise ProtocolError("states must hold one state at least; got none")
     longest = max(states, key=lambda state: state.n_opened)
     for number, state in enumerate(states):
-        if not np.array_equal(state.centers, longest.centers[: state.n_opened]):
+        if not ask_the_same(state, longest):
             raise ProtocolError(
-                "states must be of one collection, whose rounds have the same centres; "
+                "states must be of one collection, whose rounds ask at the same points; "
                 f"state {number} has others"
             )
     sums = [
         reduce(_add_rounds, (state[part] for state in states), np.zeros_like(longest[part]))
-        for part in range(1, len(longest))
+        for part in range(_N_PLACES, len(longest))
     ]
-    return RoundState(longest.centers.copy(), *sums)
+    return RoundState(*(part.copy() for part in longest[:_N_PLACES]), *sums)
 
 
 def _add_rounds(total, part):

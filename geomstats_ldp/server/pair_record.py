@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from geomstats_ldp.exceptions import InvalidMessageError, ProtocolError
@@ -22,7 +20,7 @@ from geomstats_ldp.server.recursion import (
     pairs_to_come,
     state_before,
 )
-from geomstats_ldp.server.vectors import check_vector, pair_addresses
+from geomstats_ldp.server.vectors import check_vector, is_integer_in, pair_addresses
 
 
 class PairRecord(BaseServer):
@@ -224,8 +222,3 @@ class PairRecord(BaseServer):
         for index, vector in self.pending.items():
             mechanism = self.protocol.mechanisms[self.protocol.group_of(index)]
             check_vector(self.protocol, vector, self._query(index).point, mechanism)
-
-
-def is_integer_in(value, allowed):
-    """Whether a value is an integer, of any type, of a range."""
-    return isinstance(value, Integral) and value in allowed

@@ -9,6 +9,7 @@ from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.fit import into_region
+from geomstats_ldp.score_regression.stretching import no_stretch
 from geomstats_ldp.serialization import LONG_TEXT
 from geomstats_ldp.server.checkpoint import LARGEST_COUNT, VERSION
 from geomstats_ldp.server.engine import make_engine
@@ -23,8 +24,14 @@ def round_arrays(protocol, engine, state, n_closed):
         "protocol": np.array(protocol.to_json()),
         "engine": np.array(engine),
         "n_closed": np.array([n_closed], dtype=np.int64),
-        **state._asdict(),
+        **{name: part for name, part in state._asdict().items() if name in _kept(protocol)},
     }
+
+
+def _kept(protocol):
+    """Fields of a state that a file holds: stretches where they are not all the identity."""
+    is_needed = {"stretches": protocol.rounds.adaptive}
+    return [name for name in RoundState._fields if is_needed.get(name, True)]
 
 
 def load_round_checkpoint(source):
@@ -54,16 +61,17 @@ def load_round_checkpoint(source):
         engine = make_engine(file.read_text("engine", 20), protocol.geometry).name
         n_directions, dim = protocol.n_query_points, protocol.dim
         rounds = protocol.rounds.n_rounds
-        arrays = file.read_arrays(
-            [
-                VERSION,
-                ArraySpec("n_closed", (1,), "i8", low=0, high=rounds),
-                ArraySpec("centers", (None, *protocol.geometry.shape)),
-                ArraySpec("counts", (None, n_directions), "i8", low=0, high=LARGEST_COUNT),
-                ArraySpec("sums", (None, n_directions, dim)),
-                ArraySpec("outer", (None, n_directions, dim, dim)),
-            ]
-        )
+        parts = {
+            "centers": ArraySpec("centers", (None, *protocol.geometry.shape)),
+            "stretches": ArraySpec("stretches", (None, dim, dim)),
+            "counts": ArraySpec("counts", (None, n_directions), "i8", low=0, high=LARGEST_COUNT),
+            "sums": ArraySpec("sums", (None, n_directions, dim)),
+            "outer": ArraySpec("outer", (None, n_directions, dim, dim)),
+        }
+        closed = ArraySpec("n_closed", (1,), "i8", low=0, high=rounds)
+        arrays = file.read_arrays([VERSION, closed, *(parts[name] for name in _kept(protocol))])
+        if not protocol.rounds.adaptive:
+            arrays["stretches"] = np.stack([no_stretch(dim)] * len(arrays["centers"]))
         state = RoundState(*(arrays[name] for name in RoundState._fields))
         n_closed = int(arrays["n_closed"][0])
         check_round_state(protocol, state, n_closed)
@@ -84,7 +92,7 @@ def check_round_state(protocol, state, n_closed):
     opened = min(n_closed + 1, protocol.rounds.n_rounds)
     if {len(part) for part in state} != {opened}:
         raise MessageError(
-            f"centers, counts, sums and outer must be of the {opened} rounds opened; "
+            f"{', '.join(_kept(protocol))} must be of the {opened} rounds opened; "
             f"got {[len(part) for part in state]}"
         )
     for center in state.centers:
@@ -94,7 +102,21 @@ def check_round_state(protocol, state, n_closed):
             raise MessageError("centers must lie in the working region")
     if not np.array_equal(state.centers[0], np.array(protocol.initial_point)):
         raise MessageError("the first center must be the initial point")
+    _check_stretches(protocol, state.stretches)
     _check_sums(protocol, state)
+
+
+def _check_stretches(protocol, stretches):
+    """Symmetric maps that make no offset shorter, nor longer than the protocol allows."""
+    values, longest = np.linalg.eigvalsh(stretches), protocol.rounds.longest_stretch
+    is_possible = np.array_equal(stretches, np.swapaxes(stretches, 1, 2)) and np.all(
+        (1 - _ROUNDING <= values) & (values <= longest * (1 + _ROUNDING))
+    )
+    if not (is_possible and np.array_equal(stretches[0], no_stretch(protocol.dim))):
+        raise MessageError(
+            f"stretches must be symmetric with eigenvalues from 1 to {longest:g}, the first one "
+            "the identity"
+        )
 
 
 def _check_sums(protocol, state):

@@ -18,6 +18,8 @@ from geomstats_ldp.score_regression import (
     query_points,
     with_messages,
 )
+from geomstats_ldp.score_regression.state import ask_the_same
+from geomstats_ldp.score_regression.stretching import no_stretch, stretch_of
 from geomstats_ldp.server.base import BaseServer, group_report
 from geomstats_ldp.server.locking import alone
 
@@ -58,7 +60,7 @@ class RoundRecord(BaseServer):
 
     def _continue(self, state, n_closed):
         """Go on from a state; questions dealt and not answered are dealt again."""
-        is_longer = np.array_equal(state.centers[: self.state.n_opened], self.state.centers)
+        is_longer = state.n_opened >= self.state.n_opened and ask_the_same(state, self.state)
         self._points = query_points(self.protocol, state, self._points if is_longer else None)
         self.state, self.n_closed = state, n_closed
         self._dealt = state.counts[-1].copy()
@@ -160,21 +162,26 @@ class RoundRecord(BaseServer):
             self._kept.append((rounds, indices, coords))
 
     @alone
-    def close_round(self, center=None):
+    def close_round(self, center=None, stretch=None):
         """Close the open round: the next one asks around the estimate.
 
         Messages that are still under way are taken when they come.
 
         Parameters
         ----------
-        center : array, shape [*point_shape], optional
-            Point around which the next round asks, if another worker has computed it.
+        center, stretch : array, shape [*point_shape], and array, shape [dim, dim], optional
+            Where the next round asks, if another worker has computed it: see `next_place`. Only
+            adaptive plans need the stretch.
 
         Raises
         ------
         NotReadyError
             If all rounds are closed, or fewer have answered than ``protocol.rounds.minimum``.
+        ProtocolError
+            If the plan is adaptive and one of them comes without the other.
         """
+        if self.protocol.rounds.adaptive and (center is None) != (stretch is None):
+            raise ProtocolError("center and stretch must be given both, or neither")
         if self.is_complete:
             raise NotReadyError(f"all {self.n_closed} rounds are closed")
         answered, minimum = self.n_in_round, self.protocol.rounds.minimum
@@ -183,12 +190,29 @@ class RoundRecord(BaseServer):
                 f"a round may close with {minimum} answers at least; round {self.round} has "
                 f"{answered}"
             )
-        self._close(center)
+        self._close(center, stretch)
 
-    def _close(self, center=None):
+    @alone
+    def next_place(self):
+        """Where a round asks that would be opened now.
+
+        Returns
+        -------
+        center : array, shape [*point_shape]
+            The estimate.
+        stretch : array, shape [dim, dim]
+            Map of the offsets from it.
+        """
+        fit = self._fit(for_region=False)
+        if fit is None or not self.protocol.rounds.adaptive:
+            return self.estimate(), no_stretch(self.protocol.dim)
+        return self.estimate(), stretch_of(fit)
+
+    def _close(self, center=None, stretch=None):
         n_closed, state = self.n_closed + 1, self.state
         if n_closed < self.protocol.rounds.n_rounds:
-            state = closed_round(state, self.estimate() if center is None else center)
+            place = self.next_place() if center is None else (center, stretch)
+            state = closed_round(state, *place)
         self._closings.append(self.n_participants)
         self._continue(state, n_closed)
 

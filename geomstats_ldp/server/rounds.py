@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import (
     InvalidMessageError,
     NotReadyError,
-    ProtocolError,
     StaleMessageError,
 )
 from geomstats_ldp.geometry import dispatch
@@ -23,9 +20,11 @@ from geomstats_ldp.server.vectors import (
     check_addressed,
     check_batch,
     check_rows,
+    is_integer_in,
     message_vector,
     refuse_rows_of_groups,
 )
+from geomstats_ldp.validation import check_integer
 
 
 def read_rows(geometry, points, rounds, indices, vectors, tangent, coords):
@@ -107,9 +106,7 @@ class RoundServer(RoundRecord):
         if n is None:
             left = self.round_size()
             n = len(asked) if left is None else left
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
-            raise ProtocolError(f"n must be a number of queries; got {n!r}")
-        return [self._deal(asked) for _ in range(n)]
+        return [self._deal(asked) for _ in range(check_integer("n", n, 0))]
 
     def _deal(self, asked):
         index = asked[int(np.argmin(self._dealt[asked.start : asked.stop]))]
@@ -148,12 +145,12 @@ class RoundServer(RoundRecord):
 
     def _check(self, message):
         check_address(self.protocol, message)
-        if not _is_below(message.round, self.state.n_opened):
+        if not is_integer_in(message.round, range(self.state.n_opened)):
             raise InvalidMessageError(
                 f"message round must be one of the {self.state.n_opened} that were opened; "
                 f"got {message.round!r}"
             )
-        if not _is_below(message.index, self.n_directions):
+        if not is_integer_in(message.index, range(self.n_directions)):
             raise InvalidMessageError(
                 f"message index must be in [0, {self.n_directions}); got {message.index!r}"
             )
@@ -295,7 +292,3 @@ class RoundServer(RoundRecord):
         server._continue(state, n_closed)
         server._version = version
         return server
-
-
-def _is_below(value, limit):
-    return isinstance(value, Integral) and not isinstance(value, bool) and 0 <= value < limit

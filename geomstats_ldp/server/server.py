@@ -14,12 +14,13 @@ from geomstats_ldp.exceptions import (
 from geomstats_ldp.protocol import Message
 from geomstats_ldp.server.checkpoint import load_checkpoint
 from geomstats_ldp.server.locking import alone
-from geomstats_ldp.server.pair_record import PairRecord, is_integer_in
+from geomstats_ldp.server.pair_record import PairRecord
 from geomstats_ldp.server.vectors import (
     check_address,
     check_batch,
     check_rows,
     integers_of,
+    is_integer_in,
     message_vector,
     refuse_rows_of_groups,
 )

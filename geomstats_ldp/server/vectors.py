@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 import numpy as np
 
@@ -25,6 +26,11 @@ _COARSE_ROUNDING = 1e-4
 
 #: Chance under which the spread of rows is too small for messages.
 _LOG_CHANCE = math.log(1e-9)
+
+
+def is_integer_in(value, allowed):
+    """Whether a value is an integer of a range, of any type but bool."""
+    return isinstance(value, Integral) and not isinstance(value, bool) and value in allowed
 
 
 def check_address(protocol, message):

@@ -94,6 +94,6 @@ def test_conformance_in_the_other_plan(case, check):
 
 
 @pytest.mark.slow  # compiles for each space and loss
-@parametrize_with_checks([*CASES, *(changed(case, n_rounds=3) for case in CASES)])
+@parametrize_with_checks([*CASES[::2], *(changed(case, n_rounds=3) for case in CASES[1::2])])
 def test_conformance_of_compiled_estimators(case, check):
     check(case)

@@ -90,7 +90,8 @@ def test_frequencies_have_no_bias_and_the_stated_error():
     categories = rng.choice(20, p=np.r_[0.5, 0.3, 0.2, np.zeros(17)], size=40_000)
     found = mechanism.frequencies(mechanism.simulate(categories, rng))
     shares = np.bincount(categories, minlength=20) / len(categories)
-    error = np.sqrt(mechanism._variance(mechanism.subset_size) / len(categories))
+    own, other = mechanism.own_probability, mechanism.other_probability
+    error = math.sqrt(other * (1 - other) / len(categories)) / (own - other)
     assert found.sum() == pytest.approx(1.0)
     assert np.abs(found - shares)[3:].max() < 4 * error
     assert np.std((found - shares)[3:]) == pytest.approx(error, rel=0.6)

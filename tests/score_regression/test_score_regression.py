@@ -238,6 +238,7 @@ def random_state(rng, centers, n_directions=4, dim=2):
     counts = rng.integers(0, 9, size=(n, n_directions))
     return RoundState(
         centers,
+        np.stack([np.eye(dim)] * n),
         counts,
         rng.integers(-99, 99, size=(n, n_directions, dim)).astype(float),
         rng.integers(-99, 99, size=(n, n_directions, dim, dim)).astype(float),
@@ -270,7 +271,7 @@ def test_messages_are_added_to_their_query_point_only():
     state = random_state(np.random.default_rng(1), RNG.normal(size=(2, 3)))
     coords = np.array([[1.0, 2.0], [3.0, -1.0]])
     more = with_messages(state, np.array([1, 1]), np.array([2, 2]), coords)
-    difference = [b - a for a, b in zip(state[1:], more[1:])]
+    difference = [b - a for a, b in zip(state[2:], more[2:])]
     assert difference[0].sum() == difference[0][1, 2] == 2
     np.testing.assert_array_equal(difference[1][1, 2], [4.0, 1.0])
     np.testing.assert_array_equal(difference[2][1, 2], coords.T @ coords)

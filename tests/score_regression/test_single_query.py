@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from geomstats_ldp import (
     Participant,
@@ -30,9 +31,12 @@ def make_rows(n=400, seed=0):
     return rows * np.minimum(1.0, BOUND / np.linalg.norm(rows, axis=1))[:, None]
 
 
-def covariance(**parameters):
+def covariance(tuning=None, **parameters):
+    """Estimator that runs without compilation."""
+    tuning = clone(Tuning() if tuning is None else tuning).set_params(engine="geomstats")
     return PrivateSPDCovariance(
-        **{"norm_bound": BOUND, "epsilon": math.inf, "random_state": 0, **parameters}
+        **{"norm_bound": BOUND, "epsilon": math.inf, "random_state": 0, **parameters},
+        tuning=tuning,
     )
 
 
@@ -61,6 +65,7 @@ def test_without_noise_a_flat_mean_is_the_mean(space):
     geometry = Geometry(flat, origin)
     rows = geometry.exp(geometry.lift(coords, origin), origin)
     options = {"epsilon": math.inf, "data_radius": 3.0, "region_radius": 2.0, "random_state": 0}
+    options["tuning"] = Tuning(engine="geomstats")  # without compilation
     mean = PrivateFrechetMean(space, n_rounds=3, initial_point=origin, **options).fit(rows)
     found = geometry.coordinates(geometry.log(mean.estimate_, origin), origin)
     np.testing.assert_allclose(found, coords.mean(axis=0), atol=1e-12)
@@ -91,8 +96,7 @@ def test_noise_makes_the_least_of_the_target_at_this_query(size):
 
 
 def test_a_device_answers_at_this_query_only():
-    engine = Tuning(engine="geomstats")  # without compilation
-    model = covariance(epsilon=4.0, n_participants=10, tuning=engine).start(2)
+    model = covariance(epsilon=4.0, n_participants=10).start(2)
     protocol = Protocol.from_json(model.protocol_.to_json())
     query = model.queries()[0]
     np.testing.assert_array_equal(query.point, BOUND**2 / 2 * np.eye(2))
@@ -150,7 +154,8 @@ def test_tunings_of_pairs_ask_pairs(tuning):
 def test_the_general_estimator_asks_there_too():
     space = space_from_spec({"name": "SPDAffineInvariant", "n": 2})
     loss = SPDLikelihoodLoss(norm_bound=BOUND)
-    model = PrivateMEstimator(space, loss, math.inf, initial_point=np.eye(2), region_radius=2.0)
+    options = {"initial_point": np.eye(2), "tuning": Tuning(engine="geomstats")}
+    model = PrivateMEstimator(space, loss, math.inf, region_radius=2.0, **options)
     rows = make_rows()
     np.testing.assert_allclose(model.fit(rows).estimate_, rows.T @ rows / len(rows), rtol=1e-12)
 

@@ -258,10 +258,11 @@ def test_halves_that_say_the_same_are_one_group():
     counts = np.full((1, 4), n)
     means = rng.normal(size=(1, 4, 2))
     outer = n * (means[..., None] * means[..., None, :] + 2.0 * np.eye(2))
-    one = RoundState(initial_round_state(whole).centers, counts, n * means, outer)
+    places = initial_round_state(whole)[:2]
+    one = RoundState(*places, counts, n * means, outer)
     two = RoundState(
-        one.centers,
-        *(np.concatenate([p // 2 if p is counts else p / 2] * 2, axis=1) for p in one[1:]),
+        *places,
+        *(np.concatenate([p // 2 if p is counts else p / 2] * 2, axis=1) for p in one[2:]),
     )
     first, second = (
         fit_scores(p, state, query_points(p, state)) for p, state in ((whole, one), (halves, two))

@@ -88,6 +88,7 @@ REFUSALS = {
     "index negative": (lambda m, q: dataclasses.replace(m, index=-1), InvalidMessageError, "ind"),
     "index fraction": (lambda m, q: dataclasses.replace(m, index=0.5), InvalidMessageError, "ind"),
     "index float": (lambda m, q: dataclasses.replace(m, index=0.0), InvalidMessageError, "index"),
+    "index bool": (lambda m, q: dataclasses.replace(m, index=False), InvalidMessageError, "index"),
     "index text": (lambda m, q: dataclasses.replace(m, index="0"), InvalidMessageError, "index"),
     "array": (lambda m, q: m.tangent_vec, MessageError, "Message objects"),
     "query": (lambda m, q: q, MessageError, "Message objects"),

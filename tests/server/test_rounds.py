@@ -18,7 +18,7 @@ from geomstats_ldp.exceptions import (
     ProtocolError,
 )
 from geomstats_ldp.protocol import Message
-from geomstats_ldp.score_regression import RoundState, without_messages
+from geomstats_ldp.score_regression import without_messages
 from geomstats_ldp.server import RoundServer, Server
 
 # Runs are short, and say so; what they say is tested where it is the point.
@@ -68,7 +68,7 @@ def test_without_a_number_as_many_are_dealt_as_are_waited_for(round_protocol, an
 
 @pytest.mark.parametrize("n", [-1, 2.0, True, "3"])
 def test_numbers_of_questions_are_checked(round_protocol, n):
-    with pytest.raises(ProtocolError, match="n must be a number of queries"):
+    with pytest.raises(ProtocolError, match="n must be an integer of at least 0"):
         RoundServer(round_protocol()).queries(n)
 
 
@@ -360,7 +360,7 @@ def test_states_of_a_server_ahead_bring_its_rounds(round_protocol, answer):
     assert behind.round == 1 == behind.state.n_opened - 1
     np.testing.assert_array_equal(behind.points(1), ahead.points(1))
     with pytest.raises(ProtocolError, match="of one collection"):
-        ahead.merge([RoundState(ahead.state.centers + 1.0, *ahead.state[1:])])
+        ahead.merge([ahead.state._replace(centers=ahead.state.centers + 1.0)])
 
 
 @pytest.mark.parametrize("n", [2000, pytest.param(10_000, marks=pytest.mark.slow)])

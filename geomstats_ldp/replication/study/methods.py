@@ -155,7 +155,7 @@ def run_cell(cell, checkpoints, repetitions, seed):
         data_seed, noise_seed = repetition_seeds(seed, cell.design, repetition)
         data = design.law.draw(np.random.default_rng(data_seed), checkpoints[-1])
         with warnings.catch_warnings():
-            # What they say is in the columns.
+            # The columns of the result say the same as the warnings.
             warnings.simplefilter("ignore", LDPWarning)
             fits = fit[cell.method](protocol, design, cell, data, checkpoints, noise_seed)
         for n, one in zip(checkpoints, fits):

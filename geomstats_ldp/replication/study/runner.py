@@ -192,7 +192,7 @@ def _run(cells, store, progress, command):
 
 def _compile(parallel, cells, seed, progress):
     """Compile what the cells need, each combination once, before all workers ask for it."""
-    # Half-sample cells come last and stand for the trajectory's, whose code they need as well.
+    # A half-sample cell comes after that of the trajectory, replaces it here and compiles more.
     combinations = {
         (c.design, c.mechanism, c.is_private, c.method.replace("trajectory", "half_sample")): c
         for c in cells

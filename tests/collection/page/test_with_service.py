@@ -122,3 +122,15 @@ def test_the_person_chooses_the_epsilon(run_service, come, wait_until):
     page.locator("#refused").wait_for()
     assert "another group on an earlier visit" in page.inner_text("#refused")
     assert complaints == []
+
+
+def test_a_study_that_asks_scouts_first_is_told_to_be_beyond_the_page(
+    run_service, come, study_text
+):
+    text = study_text().replace("initial_point = [0.3, 1.0, 0.3]", 'initial_point = "scout"')
+    service = run_service(text="n_features = 3\n" + text)
+    (token,) = service.tokens(1)
+    page = come(service, token, [])
+    page.locator("#refused").wait_for()
+    assert "asks scouts first" in page.inner_text("#refused-text")
+    assert service.count("questions") == 0

@@ -96,7 +96,8 @@ def test_late_answers_join_their_round_and_missing_ones_nothing(script):
     data, _ = problem.draw(np.random.default_rng(0), 1000)
     variates = protocol.mechanism.draw(1000, script.make_streams(0))
     fates = np.random.default_rng(1).choice(3, size=1000, p=script.ANSWERS["late"])
-    script.collect_rounds(protocol, Crowd(protocol), data, variates, fates)
+    server = script.RoundServer(protocol)
+    script.collect_rounds(server, Crowd(protocol), data, variates, fates)
     edges = np.cumsum((0, *protocol.rounds.sizes))
     by_round = [fates[start:end] for start, end in zip(edges, edges[1:])]
     counts = [[int(np.sum(part == fate)) for fate in range(3)] for part in by_round]

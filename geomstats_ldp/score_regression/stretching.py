@@ -1,0 +1,52 @@
+r"""Offsets that are longer where curvature is small.
+
+A query at offset y tells K y, so that the relative error of an eigenvalue k of the Hessian, asked
+at distance l along its eigenvector, is in proportion to 1 / (k l). What limits l is how far the
+score is linear. In a regression that is a length of the linear predictor: the predictor moves by
+:math:`l \sqrt{k}` in the mean, in units in which weights are one. So l is taken in proportion to
+:math:`k^{-1/2}`, which leaves no direction to be worse known for the units or the correlation of
+the features. See docs/theory/rounds.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geomstats_ldp.score_regression.moments import symmetric_basis
+
+#: Longest offset over the shortest.
+LONGEST = 4.0
+
+
+def no_stretch(dim):
+    """The map that leaves offsets as they are."""
+    return np.eye(dim)
+
+
+def stretch_of(fit):
+    """Map of the offsets of the next round, from the Hessian that has been found so far.
+
+    An eigenvalue counts one standard error above its estimate: an offset is longer only as far as
+    the messages tell that curvature is small.
+
+    Parameters
+    ----------
+    fit : ScoreFit
+
+    Returns
+    -------
+    stretch : array, shape [dim, dim]
+        Symmetric, with eigenvalues from one to `LONGEST`.
+    """
+    values, vectors = np.linalg.eigh(fit.raw_hessian)
+    dim = len(values)
+    basis = symmetric_basis(dim, is_isotropic=len(fit.gram) == 1)
+    along = np.einsum("ij,kil,lj->jk", vectors, basis, vectors)
+    variance = np.trace(fit.score_covariance) / dim * np.linalg.pinv(fit.gram, hermitian=True)
+    errors = np.sqrt(np.maximum(np.sum(along * (along @ variance), axis=1), 0.0))
+    sizes = np.maximum(values, 0.0) + errors
+    if sizes.max() == 0:
+        return no_stretch(dim)
+    longer = np.sqrt(sizes.max() / np.maximum(sizes, sizes.max() / LONGEST**2))
+    stretch = (vectors * longer) @ vectors.T
+    return (stretch + stretch.T) / 2
