@@ -51,6 +51,11 @@ _MILD_BIAS = 0.15
 _WIDENING, _WIDENING_EXPONENT = 2.3, 0.4
 _LARGEST_WIDE_RADIUS = 0.5
 
+#: Where a loss says how its scores saturate: share of the rounds that are wide, of the people they
+#: ask, a small Hessian over its bound, and the part of the saturation that is not known.
+_WIDE_ROUNDS, _WIDE_SHARE = 3 / 8, 1 / 5
+_SMALL_HESSIAN, _UNKNOWN_SATURATION = 1 / 20, 2 / 5
+
 #: The same where the loss knows its Hessian: the queries need not reach far to find it, and the
 #: score bound grows with their reach.
 _LARGEST_RADIUS_KNOWN = 0.2
@@ -172,6 +177,38 @@ def widened_radius(rule, length, mechanism, third_derivative, n_participants):
     unmoved = math.sqrt(2 * math.sqrt(variance / n_participants) / third_derivative)
     scale = _WIDENING * min(rule.scale, unmoved)
     return RadiusRule(min(scale, _LARGEST_WIDE_RADIUS * length), scale, _WIDENING_EXPONENT)
+
+
+def wide_and_close_radius(mechanism, hessian_bound, length, saturation, n_participants, n_rounds):
+    """Rule of rounds of which some ask from far away, for the Hessian, and others at the centre.
+
+    With a part b = 2c/5 of the saturation c unknown, a Hessian H from n' people has a relative bias
+    of b h^2 and a relative variance of v d / (n' h^2 H^2). The sum of squares is least at
+    h^6 = v d / (2 n' b^2 H^2).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    hessian_bound : float
+        L_H.
+    length : float
+        Scale over which the score bends, and the largest radius.
+    saturation : float
+        See `Loss.saturation`.
+    n_participants : int
+        Planned number.
+    n_rounds : int
+
+    Returns
+    -------
+    rule : RadiusRule
+    """
+    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
+    n_asked = _WIDE_SHARE * n_participants
+    noise = variance * mechanism.dim / (n_asked * (_SMALL_HESSIAN * hessian_bound) ** 2)
+    balanced = (noise / (2 * (_UNKNOWN_SATURATION * saturation) ** 2)) ** (1 / 6)
+    radius = min(balanced, length)
+    return RadiusRule(radius, radius, 0.0, max(1, round(_WIDE_ROUNDS * n_rounds)))
 
 
 def _balanced_radius(mechanism, hessian, length, bias):

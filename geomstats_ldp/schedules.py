@@ -72,6 +72,9 @@ def query_radius(schedule: Schedule, pair: int) -> float:
 
 def round_radius(rule, number):
     """Query radius of a round, counted from zero, by a `RadiusRule` whose cycles are the rounds."""
+    if rule.n_wide is not None:
+        is_wide = number % 2 == 0 and number < 2 * rule.n_wide
+        return rule.maximum if is_wide else 0.0
     return min(rule.maximum, rule.scale * (number + 1.0) ** -rule.exponent)
 
 

@@ -8,7 +8,7 @@ from geomstats.geometry.euclidean import Euclidean
 from scipy.optimize import minimize_scalar
 
 from geomstats_ldp import PrivateFrechetMean, PrivateMEstimator
-from geomstats_ldp.defaults import default_gain, default_radius
+from geomstats_ldp.defaults import default_gain, default_radius, wide_and_close_radius
 from geomstats_ldp.losses import TransformedFrechetLoss, register_transform
 from geomstats_ldp.mechanisms import make_mechanism
 
@@ -99,3 +99,38 @@ def test_outliers_on_one_side_do_not_shift_a_robust_centre():
         sample = population[np.random.default_rng(seed).integers(20_000, size=8000)]
         covered += mean.fit(sample).confidence_region(0.95).contains(target)
     assert covered / 300 > 0.95 - 4 * math.sqrt(0.95 * 0.05 / 300)
+
+
+@pytest.mark.parametrize(("n_rounds", "n_wide"), [(1, 1), (2, 1), (8, 3), (16, 6)])
+def test_wide_rounds_balance_what_is_unknown_of_saturation_with_noise(n_rounds, n_wide):
+    """(2 c h^2 / 5)^2 against v d / (n' h^2 H^2) at n' = n / 5 and a twentieth of the bound."""
+    mechanism, bound, saturation, n = gaussian(), 4.0, 0.3, 40_000
+    variance = mechanism.noise_variance + 0.02 * 1.5**2
+
+    def error(log_h):
+        h = math.exp(log_h)
+        return (0.4 * saturation * h**2) ** 2 + variance * 3 / (n / 5 * h**2 * (bound / 20) ** 2)
+
+    best = math.exp(minimize_scalar(error, bracket=(-3.0, 1.0)).x)
+    rule = wide_and_close_radius(mechanism, bound, 10.0, saturation, n, n_rounds)
+    assert rule.maximum == pytest.approx(best, rel=1e-5)
+    assert rule.n_wide == n_wide
+    assert wide_and_close_radius(mechanism, bound, 0.1, saturation, n, n_rounds).maximum == 0.1
+
+
+def test_of_all_radii_wide_and_close_ones_leave_the_gradient_best_known():
+    """Least squares on (1, h^2 / 2): random radii that tell as much of the Hessian do worse."""
+    rng, sizes = np.random.default_rng(0), np.array([1, 1.3, 1.7, 2.2, 2.9, 3.7, 4.9, 6.3])
+    shares = sizes / sizes.sum()
+
+    def variance(squares):
+        design = np.column_stack([np.ones(8), squares / 2])
+        return np.linalg.inv(design.T @ (shares[:, None] * design))[0, 0]
+
+    wide = np.arange(8) % 2 * -1.0 + 1.0
+    wide[5:] = 0.0
+    assert variance(wide) == pytest.approx(1 / (1 - shares @ wide), rel=1e-9)
+    rivals = rng.uniform(0, 1, size=(500, 8))
+    rivals = rivals[rivals @ shares >= shares @ wide]
+    assert len(rivals) > 100
+    assert min(variance(squares) for squares in rivals) > variance(wide)

@@ -16,6 +16,7 @@ from geomstats_ldp.schedules import (
     gain,
     gain_offset,
     query_radius,
+    round_radius,
 )
 
 
@@ -172,3 +173,13 @@ def test_gain_exponents_out_of_range_are_refused(exponent):
 @pytest.mark.parametrize("exponent", [0.6, np.nextafter(0.5, 1), np.nextafter(1, 0)])
 def test_gain_exponents_in_range_pass(exponent):
     assert check_gain_exponent(exponent) == exponent
+
+
+def test_wide_rounds_take_turns_with_close_ones():
+    rule = RadiusRule(0.3, 0.3, 0.0, n_wide=3)
+    assert [round_radius(rule, number) for number in range(8)] == [0.3, 0, 0.3, 0, 0.3, 0, 0, 0]
+    assert RadiusRule(**rule.to_spec()) == rule
+    assert "n_wide" not in RadiusRule.fixed(0.3).to_spec()
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(ProtocolError, match="n_wide"):
+            RadiusRule(0.3, 0.3, 0.0, n_wide=wrong)

@@ -18,6 +18,7 @@ from geomstats_ldp.defaults import (
     default_radius,
     largest_radius,
     largest_step,
+    wide_and_close_radius,
     widened_radius,
 )
 from geomstats_ldp.estimators import notices
@@ -139,9 +140,8 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
-            bend = 0.0 if rounds is None else rounds.third_derivative
             radius = tuning.radius or self._default_radius(
-                geometry, region, loss, length, planned, bend
+                geometry, region, loss, length, planned, rounds
             )
         query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
@@ -211,7 +211,11 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        return RoundPlan(n_rounds, sizes, n_points, moment, length, query, bend, adaptive=adaptive)
+        # Adaptive offsets have lengths of their own, which no one rate of saturation is for.
+        saturation = 0.0 if adaptive else loss.saturation(geometry)
+        return RoundPlan(
+            n_rounds, sizes, n_points, moment, length, query, bend, saturation, adaptive=adaptive
+        )
 
     def _make_geometry(self, width, tuning):
         """Geometry with its reference at the initial point, and the working region."""
@@ -256,7 +260,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         check_group_names("epsilon", self.epsilon)
         return {group: make(epsilon=epsilon) for group, epsilon in self.epsilon.items()}
 
-    def _default_radius(self, geometry, region, loss, length, planned, bend):
+    def _default_radius(self, geometry, region, loss, length, planned, rounds):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
         known = loss.target_hessian(geometry, region)
@@ -264,9 +268,14 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         widest = region_of_queries(geometry, region, maximum)
         mechanism = widest_mechanism(self._make_mechanisms(geometry, loss, widest))
         bound = loss.hessian_bound(geometry, widest)
+        if rounds is not None and rounds.saturation > 0:
+            return wide_and_close_radius(
+                mechanism, bound, length, rounds.saturation, planned, rounds.n_rounds
+            )
         hessian = loss.typical_hessian(geometry, region)
         has_length = math.isfinite(min(curvature_length(geometry), loss.bending_length))
         bends = has_length or hessian is not None
+        bend = 0.0 if rounds is None else rounds.third_derivative
         loss_length = math.inf if bend > 0 else loss.bending_length
         rule = default_radius(
             mechanism, bound, length, maximum, planned, hessian, loss_length, bends

@@ -10,6 +10,7 @@ import numpy as np
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
+from geomstats_ldp.score_regression.fit import HEDGE
 from geomstats_ldp.score_regression.shrinkage import (
     guard_of_error,
     guard_strength,
@@ -31,7 +32,9 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
         + \tfrac{2 e^2}{d (d + 1)} |u|^2 I + l l^\top\} H^{-1}.
 
     The second term is what the error of the Hessian makes of the distance over which the estimate
-    is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon.
+    is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon. Where the
+    plan knows how scores saturate, and the Hessian is from wide rounds, |u|^2 is the distance of
+    the mean query point to the target instead of that to the estimate.
 
     Parameters
     ----------
@@ -54,16 +57,20 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
             f"{fewest_participants(protocol)} if all are in one round; too few "
             "participants have answered"
         )
-    dim = protocol.dim
+    dim, plan = protocol.dim, protocol.rounds
     free = dim * (dim + 1) / 2
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
-    slope = fit.hessian_error / free * float(fit.offset @ fit.offset) * np.eye(dim)
+    entry = fit.hessian_error / free
+    slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
     inverse = np.linalg.inv(fit.hessian)
-    covariance = inverse @ (location + slope + np.outer(fit.leftover, fit.leftover)) @ inverse
+    score = location + slope + np.outer(fit.leftover, fit.leftover)
+    if plan is not None and plan.saturation > 0:
+        score = score + entry * _square_error(fit, score) * np.eye(dim)
+    covariance = inverse @ score @ inverse
     # As for pairs, the guard counts the error of the slope before it is made symmetric.
     error = math.sqrt(fit.hessian_error * dim**2 / free)
     # One query has no regression, whose Hessian would have normal errors.
-    rule, plan = protocol.inference, protocol.rounds
+    rule = protocol.inference
     asks_once = plan is not None and plan.query is not None
     strength_of = guard_strength if asks_once else steady_guard_strength
     guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule, strength_of)
@@ -78,3 +85,15 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
         hessian_bound_active=fit.hessian_bound_active,
         guard=float(guard),
     )
+
+
+def _square_error(fit, score):
+    """Expected square distance of the estimate to the target, for a covariance of its score.
+
+    A Hessian that noise makes large would make it small. What noise adds to the square of the
+    Hessian on average is taken off, down to the share against which the step is hedged.
+    """
+    values, vectors = np.linalg.eigh(fit.hessian)
+    noise = fit.hessian_error / len(values)
+    known = np.maximum(values**2 - noise, HEDGE * noise)
+    return np.sum(np.sum(vectors * (score @ vectors), axis=0) / known)

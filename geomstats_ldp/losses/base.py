@@ -352,6 +352,24 @@ class Loss(ABC):
         """
         return 0.0
 
+    def saturation(self, geometry: Geometry) -> float:
+        """Typical rate c at which scores saturate away from the target.
+
+        Mean scores at distance h to both sides differ by 2 h / (1 + c h^2) times the Hessian, up to
+        the fourth order. Where c is known, collections in rounds learn the Hessian from a few wide
+        rounds, and the gradient from the others, which ask at their centre.
+
+        Parameters
+        ----------
+        geometry : Geometry
+
+        Returns
+        -------
+        rate : float
+            In inverse squares of tangent length; 0, the default, where it is not known.
+        """
+        return 0.0
+
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:
         """Plain record from which `loss_from_spec` rebuilds the loss."""

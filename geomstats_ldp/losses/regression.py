@@ -28,6 +28,10 @@ _LOGIT_BENDING, _HUBER_BENDING = 6.5, 9.0
 #: Third derivative of the logistic loss at most, and the typical mean relative to it.
 _STEEPEST, _TYPICAL_SHARE = 1 / (6 * math.sqrt(3)), 1 / 8
 
+#: The probability falls short of its tangent by b^2 / 12 where its logit is b to both sides of
+#: zero, and typically by a half of that: beyond, it bends less.
+_SHORTFALL, _TYPICAL_SHORTFALL = 1 / 12, 1 / 2
+
 #: Typical mean third derivative of Huber's loss, for residuals that are not quite symmetric.
 _TYPICAL_SKEW = 1 / 120
 
@@ -225,6 +229,10 @@ class LogisticRegressionLoss(RegressionLoss):
     def third_derivative(self, geometry: Geometry) -> float:
         r"""A share of the bound :math:`|z|^3 / (6 \sqrt 3)`, over the number of directions."""
         return _TYPICAL_SHARE * _STEEPEST * self.row_bound**3 / geometry.dim
+
+    def saturation(self, geometry: Geometry) -> float:
+        r"""A share of :math:`(z^\top v)^2 / 12`, a square that is :math:`|z|^2 / d` on average."""
+        return _TYPICAL_SHORTFALL * _SHORTFALL * self.row_bound**2 / geometry.dim
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""

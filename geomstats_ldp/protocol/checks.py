@@ -62,6 +62,8 @@ def _check_plan(protocol):
     if protocol.groups is not None:
         _check_groups(protocol)
     if rounds is None:
+        if protocol.radius is not None and protocol.radius.n_wide is not None:
+            raise ProtocolError(f"n_wide must be None without rounds; got {protocol.radius.n_wide}")
         return
     if protocol.pairs_per_round != 1:
         raise ProtocolError(

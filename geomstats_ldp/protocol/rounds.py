@@ -52,6 +52,10 @@ class RoundPlan(Rule):
     third_derivative : float
         Public standard deviation of a coordinate of the mean third derivative of the population
         loss, see `Loss.third_derivative`; zero takes it for zero.
+    saturation : float
+        Public rate c at which scores saturate, in inverse squares of tangent length: a query at
+        distance h from its centre tells of the Hessian what one at h / (1 + c h^2) would; see
+        `Loss.saturation`.
     query : nested tuple, shape [*point_shape], optional
         The one point at which all rounds ask, where the mean score at a point determines the
         target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
@@ -73,6 +77,7 @@ class RoundPlan(Rule):
     bending_length: float = math.inf
     query: tuple | None = None
     third_derivative: float = 0.0
+    saturation: float = 0.0
     known_moment: tuple | None = None
     known_sd: float | None = None
     adaptive: bool = False
@@ -83,12 +88,17 @@ class RoundPlan(Rule):
         check_choice("moment", self.moment, MOMENTS)
         check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
         check_non_negative("third_derivative", self.third_derivative)
+        check_non_negative("saturation", self.saturation)
         check_bool("adaptive", self.adaptive)
         if self.adaptive and (self.third_derivative == 0 or self.query is not None):
             raise ProtocolError(
                 "adaptive must be False unless rounds ask around estimates for a loss that states "
                 f"a third_derivative; got third_derivative={self.third_derivative} and "
                 f"query={self.query}"
+            )
+        if self.adaptive and self.saturation > 0:
+            raise ProtocolError(
+                f"saturation must be 0 with adaptive offsets; got {self.saturation}"
             )
         if self.sizes is not None:
             self._check_sizes()
@@ -128,8 +138,9 @@ class RoundPlan(Rule):
         record = super().to_spec()
         if self.query is None:
             del record["query"]
-        if self.third_derivative == 0:
-            del record["third_derivative"]
+        for name in ("third_derivative", "saturation"):
+            if record[name] == 0:
+                del record[name]
         if self.known_moment is None:
             del record["known_moment"], record["known_sd"]
         if not self.adaptive:

@@ -13,6 +13,7 @@ from geomstats_ldp.schedules import check_gain_exponent, check_radius_exponent
 from geomstats_ldp.validation import (
     check_bool,
     check_choice,
+    check_integer,
     check_non_negative,
     check_positive,
     check_real,
@@ -55,17 +56,30 @@ class RadiusRule(Rule):
         Radius in the first cycle before the maximum applies.
     exponent : float
         0 for a fixed radius, else strictly between 1/4 and 1/2.
+    n_wide : int, optional
+        For collections in rounds: of the first ``2 * n_wide - 1`` rounds every other one, from the
+        first on, asks at the maximum, and all other rounds ask at their centre itself.
     """
 
     maximum: float
     scale: float
     exponent: float
+    n_wide: int | None = None
 
     def __post_init__(self):
         check_positive("radius maximum", self.maximum)
         check_positive("radius scale", self.scale)
         check_radius_exponent(self.exponent)
+        if self.n_wide is not None:
+            object.__setattr__(self, "n_wide", check_integer("n_wide", self.n_wide))
         self._settle()
+
+    def to_spec(self) -> dict[str, Any]:
+        """Plain record, for JSON; without `n_wide` where there is none."""
+        record = super().to_spec()
+        if self.n_wide is None:
+            del record["n_wide"]
+        return record
 
     @classmethod
     def fixed(cls, radius: float) -> RadiusRule:

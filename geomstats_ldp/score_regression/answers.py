@@ -36,7 +36,8 @@ class Answers:
         Round of each query point that was answered.
     groups : array of int, shape [n_answered]
         Number of the group that was asked there.
-    points : array, shape [n_answered, *point_shape]
+    points, centers : array, shape [n_answered, *point_shape]
+        Query points, and the centres of their rounds.
     counts : array, shape [n_answered]
     means : array, shape [n_answered, dim]
     scatter : array, shape [n_answered, dim, dim]
@@ -58,7 +59,7 @@ class Answers:
         )
         rounds, indices = np.nonzero(is_answered & np.repeat(trusted, size))
         self.rounds, self.groups = rounds, indices // size
-        self.points = points[rounds, indices]
+        self.points, self.centers = points[rounds, indices], state.centers[rounds]
         self.counts = state.counts[rounds, indices].astype(float)
         self.means = state.sums[rounds, indices] / self.counts[:, None]
         squares = self.means[:, :, None] * self.means[:, None, :]

@@ -28,6 +28,7 @@ from geomstats_ldp.score_regression.moments import (
     design_matrices,
     hessian_basis,
     third_derivative_design,
+    unsaturated,
 )
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
@@ -41,7 +42,7 @@ _N_CHARTS = 3
 
 #: Share of the expected square error of the Hessian against which the step is hedged. A full share
 #: minimises the error of one step; but then centres approach a far target too slowly.
-_HEDGE = 0.25
+HEDGE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +163,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
     basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
     coords, maps, frames = charted(geometry, twin, answers.points, center)
+    coords = unsaturated(protocol, answers, center, coords, twin)
     design = design_matrices(
         protocol.rounds.moment, geometry, answers.points, center, coords, maps, frames, basis
     )
@@ -178,7 +180,10 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     raw = np.einsum("k,kij->ij", estimate[dim:], basis)
     hessian, error, bounds = _usable_hessian(protocol, raw, spread * variance, basis, answers.n)
     # From the mean query point, where the gradient is least tied to the error of the Hessian.
-    pivot = share @ coords / share.sum()
+    counted = share
+    if protocol.rounds.saturation > 0:
+        counted = intercept_weights(share, bend, pull)
+    pivot = counted @ coords / counted.sum()
     gradient = estimate[:dim] + raw @ pivot
     step = _hedged_step(hessian, error)
     target = pivot - step @ gradient
@@ -213,7 +218,20 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
 def _hedged_step(hessian, error):
     """Matrix by which a step multiplies the gradient, for a Hessian with this square error."""
     dim = len(hessian)
-    return hessian @ np.linalg.inv(hessian @ hessian + _HEDGE * error / dim * np.eye(dim))
+    return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * error / dim * np.eye(dim))
+
+
+def intercept_weights(share, bend, pull):
+    r"""Weights with which the mean messages of query points make the gradient at the pivot.
+
+    They are the shares s_q where the third derivative is taken for zero. As a random effect of
+    precision `pull`, with the columns x_q I, it takes its part of what wide queries say:
+    s_q (1 - kappa x_q) with kappa = sum s x / (sum s x^2 + pull). See docs/theory/rounds.md.
+    """
+    if bend.shape[2] == 0:
+        return share
+    shift = bend[:, 0, 0]
+    return share * (1 - shift * (share @ shift) / (share @ shift**2 + pull))
 
 
 def third_derivative_weight(protocol, variance):

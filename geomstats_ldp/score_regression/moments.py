@@ -203,6 +203,38 @@ def mean_scores(moment, geometry, moments, points):
     return -_tangential(np.broadcast_to(moments, (len(points), *moments.shape)), points)
 
 
+def unsaturated(protocol, answers, center, coords, twin):
+    """Coordinates at which query points would be if scores that saturate were linear.
+
+    A query at distance h from the centre of its round counts as one at h / (1 + c h^2), with c from
+    the plan.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    answers : Answers
+    center : array, shape [*point_shape]
+        Of the chart.
+    coords : array, shape [n, dim]
+        Coordinates of the query points in it.
+    twin : NamedTuple or None
+
+    Returns
+    -------
+    coords : array, shape [n, dim]
+    """
+    rate = protocol.rounds.saturation
+    if rate == 0:
+        return coords
+    centers, _, _ = charted(protocol.geometry, twin, answers.centers, center)
+    radii = _radii(protocol, answers.rounds)
+    return centers + (coords - centers) / (1 + rate * radii**2)[:, None]
+
+
+def _radii(protocol, rounds):
+    return np.array([round_radius(protocol.radius, number) for number in rounds])
+
+
 def third_derivative_design(protocol, rounds):
     r"""Shift h^2 t / 2 of the expected messages by the mean third derivative t, one column each.
 
@@ -220,8 +252,7 @@ def third_derivative_design(protocol, rounds):
     dim = protocol.dim
     if protocol.rounds.third_derivative == 0:
         return np.empty((len(rounds), dim, 0))
-    radii = np.array([round_radius(protocol.radius, number) for number in rounds])
-    return radii[:, None, None] ** 2 / 2 * np.eye(dim)
+    return _radii(protocol, rounds)[:, None, None] ** 2 / 2 * np.eye(dim)
 
 
 def _second_moments_of_directions(axes, center, basis):

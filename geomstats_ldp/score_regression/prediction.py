@@ -24,6 +24,7 @@ from geomstats_ldp.score_regression.moments import (
     design_matrices,
     hessian_basis,
     third_derivative_design,
+    unsaturated,
 )
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
 
@@ -124,6 +125,7 @@ def regress_about(protocol, state, points, fit, twin=None):
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
         basis, known = basis[:0], rule.hessian_range[0] * np.eye(dim)
     coords, maps, frames = charted(geometry, twin, answers.points, fit.point)
+    coords = unsaturated(protocol, answers, fit.point, coords, twin)
     design = design_matrices(
         moment, geometry, answers.points, fit.point, coords, maps, frames, basis
     )

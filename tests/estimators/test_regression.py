@@ -266,6 +266,31 @@ def test_coverage_of_regressions():
     assert typical[1:].min() > np.sqrt((noise + spread / 3) / 20_000) / slope * 3
 
 
+@pytest.mark.slow
+def test_coverage_and_length_of_logistic_intervals():
+    """200 regions; four standard errors of a share are 0.062.
+
+    Intervals are beside those of an oracle who asks everybody at the target, knows the Hessian
+    there and uses the same mechanism: H^-1 (Sigma + tau^2 I) H^-1 / n.
+    """
+    rng, truth, covered, errors = np.random.default_rng(0), np.array([-0.3, 1.0, -0.5]), [], []
+    for seed in range(200):
+        X = rng.uniform(-1, 1, size=(60_000, 2))
+        y = rng.uniform(size=60_000) < 1 / (1 + np.exp(-truth[0] - X @ truth[1:]))
+        model = PrivateLogisticRegression(BOUND, epsilon=4.0, random_state=seed).fit(X, y)
+        covered.append(model.confidence_region().contains(truth))
+        errors.append(model.summary().standard_error)
+    assert abs(np.mean(covered) - 0.95) < 0.062
+    rows, scale = np.column_stack([np.ones(60_000), X]), BOUND / np.sqrt(2)  # of the intercept
+    probability = 1 / (1 + np.exp(-rows @ truth))
+    hessian = (rows * (probability * (1 - probability))[:, None]).T @ rows / 60_000
+    noise = model.protocol_.mechanism.noise_variance * np.diag([1 / scale**2, 1, 1])
+    inverse = np.linalg.inv(hessian)
+    ideal = np.sqrt(np.diag(inverse @ (hessian + noise) @ inverse) / 60_000)
+    ratios = np.median(errors, axis=0) / ideal
+    assert 1 < ratios.min() and ratios.max() < 1.3
+
+
 def test_weak_curvature_is_said():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 1)) * [1.0, 0.95] + 0.05 * rng.normal(size=(4000, 2))

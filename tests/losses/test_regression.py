@@ -97,3 +97,18 @@ def test_spaces_without_room_for_a_feature_are_refused():
     sphere = Geometry(space_from_spec({"name": "Hypersphere", "dim": 2}), [0.0, 0.0, 1.0])
     with pytest.raises(ProtocolError, match="needs Euclidean space"):
         LOSSES["huber"].check_space(sphere)
+
+
+def test_a_logistic_score_saturates_as_fast_as_its_loss_says():
+    """Twice the typical rate at probability one half, for a row at the bound between all axes.
+
+    Such a row has predictors of h |z| / d^(1/2) where a query is h along one axis.
+    """
+    loss, h = LogisticRegressionLoss(feature_bound=2.0, intercept=math.sqrt(2)), 0.1
+    row = np.array([math.sqrt(2), math.sqrt(2), 0.5])
+    point = np.array([0.0, h, 0.0])
+    scores = [loss.score(GEOMETRY, sign * point, row)[1] for sign in (1, -1)]
+    secant = (scores[0] - scores[1]) / (2 * h)
+    rate = (2.0 * 0.25 / secant - 1) / h**2
+    assert rate == pytest.approx(2 * loss.saturation(GEOMETRY), rel=0.01)
+    assert LOSSES["huber"].saturation(GEOMETRY) == 0

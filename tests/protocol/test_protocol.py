@@ -205,6 +205,11 @@ def test_mechanism_and_loss_must_fit_the_space():
         assemble(region_radius=3.0)
 
 
+def test_pairs_have_no_wide_rounds(pca_protocol):
+    with pytest.raises(ProtocolError, match="n_wide must be None without rounds; got 2"):
+        pca_protocol(radius=RadiusRule(0.3, 0.3, 0.0, n_wide=2))
+
+
 @pytest.mark.parametrize(
     ("rule", "arguments", "match"),
     [
