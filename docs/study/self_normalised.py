@@ -48,7 +48,7 @@ def fitted(method, population, seed, rows, targets):
 
 def run_some(model, features, epsilon, n, method, seed, repetitions):
     """Rows of squared error, four coverages, four lengths and the seconds."""
-    population, rows = Population(model, features, epsilon, n, 8), []
+    population, rows = Population(model, features, epsilon, n, "rounds"), []
     for repetition in repetitions:
         people = population.draw(np.random.default_rng([seed, repetition]), n)
         with warnings.catch_warnings():
