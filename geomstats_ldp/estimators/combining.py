@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.comparing import compare_regions
-from geomstats_ldp.exceptions import ClippingWarning, warn
+from geomstats_ldp.exceptions import ClippingWarning, ProtocolError, warn
 from geomstats_ldp.inference import WaldRegion
 from geomstats_ldp.inference.calibration import ONE_LOOK, BiasedLook, Calibration
 
@@ -50,8 +52,8 @@ def combine(
     ArgumentTypeError
         If an argument is no estimator of this package.
     ProtocolError
-        If two collections do not estimate the same parameter, the level is none, or axes are so far
-        apart or so uncertain that their signs cannot be told.
+        If two collections do not estimate the same parameter or are the same one, the level is
+        none, or axes are so far apart or so uncertain that their signs cannot be told.
     NotReadyError
         If one is not fitted, or too few of its participants have answered.
 
@@ -76,6 +78,7 @@ def combine(
     np.True_
     """
     comparison, regions = compare_regions((first, second, *more), _BOUNDS, moment_bound)
+    _check_different(comparison.groups)
     if comparison.pvalue < _UNLIKELY and moment_bound is None:
         warn(
             f"the estimates differ by more than chance (p-value {comparison.pvalue:.2g}): the "
@@ -99,3 +102,15 @@ def combine(
         place.coordinates,
         calibration,
     )
+
+
+def _check_different(groups):
+    """Raise ProtocolError if two of the collections are one: its messages would count twice."""
+    for place, group in enumerate(groups):
+        for earlier, other in enumerate(groups[:place]):
+            pairs = zip((group.point, group.covariance), (other.point, other.covariance))
+            if all(np.array_equal(*pair) for pair in pairs):
+                raise ProtocolError(
+                    f"arguments {earlier} and {place} must be collections from different people; "
+                    "they have the same estimate and covariance to the last bit"
+                )

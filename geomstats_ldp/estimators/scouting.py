@@ -186,9 +186,19 @@ def _asked(study, rows, width, seed):
     plan : ScoutPlan
     n_asked : int
     found : dict
+
+    Raises
+    ------
+    ProtocolError
+        If there are too few rows.
     """
     plan, found, n_asked = study.scout_plan(width), {}, 0
     n_questions = len(study._sought())
+    fewest = 3 * n_questions - 1  # each question has a scout, and the study somebody
+    if len(rows) < fewest:
+        raise ProtocolError(
+            f"X must have {fewest} rows or more, for scouts and for the study; got {len(rows)}"
+        )
     part = max(_SHARE * len(rows) / n_questions, _FEWEST)
     part = min(math.ceil(part), math.ceil(_LARGEST_SHARE * len(rows)) // n_questions)
     if plan.norms is not None:

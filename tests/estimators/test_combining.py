@@ -1,8 +1,11 @@
 """One estimate from collections with privacy regimes of their own."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, combine, compare
 from geomstats_ldp.exceptions import (
@@ -93,6 +96,15 @@ def test_what_cannot_be_combined_is_refused(parts):
     other = PrivateVMFLocation(initial_point=[1, 0, 0], n_rounds=1, random_state=3).fit(rows)
     with pytest.raises(ProtocolError, match="must have the space"):
         combine(parts[0], other)
+
+
+def test_nobody_is_counted_twice(parts, tmp_path):
+    first = parts[0]
+    first.save_state(tmp_path / "first.npz")
+    loaded = clone(first).load_state(tmp_path / "first.npz")
+    for again in (first, copy.deepcopy(first), loaded):
+        with pytest.raises(ProtocolError, match="arguments 0 and 2 must be collections from diff"):
+            combine(first, parts[1], again)
 
 
 @pytest.mark.slow

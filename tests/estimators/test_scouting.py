@@ -194,3 +194,12 @@ def test_a_study_loses_little_by_not_knowing():
     told, found = np.mean(squares, axis=0)
     error = np.std(np.array(squares) / [told, found] @ [-1, 1]) / np.sqrt(60) / 2  # of the ratio
     assert np.sqrt(found / told) < 1.15 + 2 * error < 1.5
+
+
+@pytest.mark.parametrize("known, fewest", [({}, 5), ({"norm_bound": 2.0}, 2)])
+def test_there_are_scouts_and_people_of_the_study(known, fewest):
+    rows = rows_of(fewest)
+    for few in range(1, fewest):
+        with pytest.raises(ProtocolError, match=f"X must have {fewest} rows or more"):
+            scouting_pca(**known).fit(rows[:few])
+    assert scouting_pca(**known).fit(rows).n_participants_ >= 1
