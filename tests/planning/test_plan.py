@@ -158,7 +158,7 @@ def test_a_plan_says_what_collections_then_have():
     """
     estimator = PrivateVMFLocation(epsilon=2.0, initial_point=[1, 1, 1], n_rounds=8)
     before = estimator.get_params()
-    planned = plan(estimator, people(800, 0), n=[400, 800, 2000, 5000, 16000], n_emulations=12)
+    planned = plan(estimator, people(800, 0), n=[400, 800, 2000, 5000, 16000], n_emulations=24)
     assert estimator.get_params() == before and not hasattr(estimator, "server_")
     assert [one.is_emulated for one in planned.rows] == [True, False, True, False, True]
     for place in (1, 3):
