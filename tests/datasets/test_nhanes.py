@@ -169,8 +169,13 @@ def test_loads_from_a_zip_archive(tmp_path):
     with zipfile.ZipFile(archive, "w") as packed:
         # An empty root keeps the other subpackages out of the archive.
         packed.writestr("geomstats_ldp/__init__.py", "")
-        for name in ("__init__.py", "nhanes.py"):
-            packed.write(folder / name, f"geomstats_ldp/datasets/{name}")
+        for name in (
+            "exceptions.py",
+            "validation.py",
+            "datasets/__init__.py",
+            "datasets/nhanes.py",
+        ):
+            packed.write(folder.parent / name, f"geomstats_ldp/{name}")
         for file in (folder / "data").iterdir():
             packed.write(file, f"geomstats_ldp/datasets/data/{file.name}")
     code = (
