@@ -126,8 +126,7 @@ def warn_if_cut(server):
 def _late_safeguard(server):
     """When a safeguard acted last, if that was late."""
     if server.protocol.rounds is not None:
-        fit = server.fit()
-        return "in the last step" if fit is not None and fit.is_cut else None
+        return "in the last step" if server.is_cut else None
     last = int(server.state.safeguards[LAST_SAFEGUARD])
     if last > _LATE * server.n_participants:
         return f"at participant {last} of {server.n_participants}"

@@ -130,9 +130,8 @@ def fit_scores(protocol, state, points, twin=None, for_region=True):
         return None
     center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
     for number in range(_N_CHARTS):
-        is_last = number == _N_CHARTS - 1
-        reported = for_region and is_last
-        fit = _fit_in_chart(protocol, answers, center, weights, twin, reported)
+        is_unbiased = for_region and number == _N_CHARTS - 1
+        fit = _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased)
         center = fit.point
         if protocol.rounds.moment is None:
             weights = bending_weights(protocol, answers, state.centers, fit)

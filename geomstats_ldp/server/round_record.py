@@ -254,11 +254,11 @@ class RoundRecord(BaseServer):
         """
         self._return_to(other._position())
 
-    @alone
     def fit(self):
         """Regression of all messages received, a `ScoreFit`, or None while they are too few."""
         return self._fit(for_region=True)
 
+    @alone
     def _fit(self, for_region):
         state, fit, has_region = self._fit_of
         if state is not self.state or (for_region and not has_region):
@@ -271,6 +271,12 @@ class RoundRecord(BaseServer):
             return fit_single_query(self.protocol, self.state)
         twin = self.engine.twin
         return fit_scores(self.protocol, self.state, self._points, twin, for_region)
+
+    @property
+    def is_cut(self):
+        """Whether the estimate was held back at the end of its step."""
+        fit = self._fit(for_region=False)
+        return fit is not None and fit.is_cut
 
     @alone
     def predict_scores(self):
@@ -299,7 +305,7 @@ class RoundRecord(BaseServer):
             messages; zero while too few have answered for it to be known.
         """
         protocol = self.protocol
-        fit = self.fit()
+        fit = self._fit(for_region=False)
         weights = np.zeros(len(protocol.mechanisms)) if fit is None else fit.precision
         return group_report(protocol, self.answers_by_group(), weights)
 
