@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 SCOUT = "scout"
 
-#: Share of the participants who scout at first, and how many there are of each question at least.
-#: While they do not tell the initial point, as many again are asked, up to another share in all,
-#: which is larger where what they say enters the estimate as well.
+#: Share of the participants who scout at first, and how many there are of each question at least,
+#: of norms perhaps more (`NormHistogram.n_enough`). While they do not tell the initial point, as
+#: many again are asked, up to another share in all, which is larger where what they say enters the
+#: estimate as well.
 _SHARE, _FEWEST, _LARGEST_SHARE, _LARGEST_SHARE_OF_TOLD = 0.05, 400, 0.25, 0.5
 
 
@@ -199,18 +200,21 @@ def _asked(study, rows, width, seed):
         raise ProtocolError(
             f"X must have {fewest} rows or more, for scouts and for the study; got {len(rows)}"
         )
-    part = max(_SHARE * len(rows) / n_questions, _FEWEST)
-    part = min(math.ceil(part), math.ceil(_LARGEST_SHARE * len(rows)) // n_questions)
+    share = math.ceil(_SHARE * len(rows) / n_questions)
+    most = math.ceil(_LARGEST_SHARE * len(rows)) // n_questions
     if plan.norms is not None:
-        sets = simulate_norms(plan.norms, rows[:part], np.random.default_rng(seed.spawn(1)[0]))
-        found, n_asked = replace(plan, start=None).parameters(sets), part
+        n_asked = min(max(share, plan.norms.n_enough), most)
+        sets = simulate_norms(plan.norms, rows[:n_asked], np.random.default_rng(seed.spawn(1)[0]))
+        notices.warn_if_norms_are_vague(n_asked, plan.norms.n_enough)
+        found = replace(plan, start=None).parameters(sets)
         study.set_params(**found)
     if plan.start is not None:
         # Under the bound that was found: then what scouts say is about the study's own target.
         start = study.scout_plan(width)
         plan = replace(start, norms=plan.norms)
-        share = _LARGEST_SHARE_OF_TOLD if plan.tells_moment else _LARGEST_SHARE
-        server, most = make_server(start.start), math.ceil(share * len(rows))
+        part = min(max(share, _FEWEST), most)
+        largest = _LARGEST_SHARE_OF_TOLD if plan.tells_moment else _LARGEST_SHARE
+        server, most = make_server(start.start), math.ceil(largest * len(rows))
         while n_asked < most and not (server.n_participants > 0 and start.is_sharp(server)):
             end = min(n_asked + part, most)
             emulate_in_rounds(server, rows[n_asked:end], seed.spawn(1)[0])
