@@ -169,7 +169,7 @@ class Scouting:
         if not sought:
             vars(self).pop("scouted_", None)
             return super().fit(X, y, groups)  # type: ignore[misc]
-        if groups is not None:
+        if groups is not None and not isinstance(self.epsilon, dict):  # see scout_plan
             raise ProtocolError(
                 f"groups must be None where {sought[0]}={SCOUT!r}: scouts have one epsilon"
             )

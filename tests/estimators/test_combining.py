@@ -118,7 +118,7 @@ def test_regressions_may_have_bounds_of_their_own(fit_intercept):
     precisions = [np.linalg.inv(part.covariance_) for part in parts]
     pulled = sum(p @ part.estimate_ for p, part in zip(precisions, parts))
     np.testing.assert_allclose(region.center, np.linalg.solve(sum(precisions), pulled), rtol=1e-9)
-    with pytest.raises(ProtocolError, match="must have the loss .*'feature_bound': 2.0"):
+    with pytest.raises(ProtocolError, match=r"must have the loss .*'feature_bound': 2.0"):
         compare(*parts)
 
 
@@ -128,7 +128,7 @@ def test_scales_are_part_of_the_target():
         fit_mean(rows[200 * place :][:200], 3.0, place, loss="pseudo_huber", scale=scale)
         for place, scale in enumerate((0.5, 1.0))
     ]
-    with pytest.raises(ProtocolError, match="loss of the first one, .*{'scale': 0.5}; got {'scal"):
+    with pytest.raises(ProtocolError, match=r"loss of the first one, .*{'scale': 0.5}; got {'scal"):
         combine(*both)
 
 

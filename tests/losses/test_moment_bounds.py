@@ -177,7 +177,7 @@ def test_a_negligible_bound_leaves_the_share_that_was_asked_for():
 
 @pytest.mark.parametrize("power", [0.0, -1.0, np.nan, np.inf])
 def test_a_power_is_positive(power):
-    with pytest.raises(ProtocolError, match="^power must be positive and finite"):
+    with pytest.raises(ProtocolError, match=r"^power must be positive and finite"):
         negligible_bound(1000, (4.0, 1.0), 1.0, power)
-    with pytest.raises(ProtocolError, match="^power must be positive and finite"):
+    with pytest.raises(ProtocolError, match=r"^power must be positive and finite"):
         excess_bound(1.0, (4.0, 1.0), power)
