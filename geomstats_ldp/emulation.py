@@ -5,9 +5,8 @@ Data may be larger than memory: they are read, checked, clipped and answered blo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from collections import deque
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm.auto import tqdm
