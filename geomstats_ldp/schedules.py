@@ -187,6 +187,8 @@ def check_direction_cycle(directions: ArrayLike, dim: int) -> np.ndarray:
         Unless the rows are unit vectors with zero sum and R^-1 sum v v^T = I / dim.
     """
     directions = finite_array("directions", directions, ("n", dim))
+    if len(directions) == 0:
+        raise ProtocolError("directions must have one row at least; got none")
     moment = directions.T @ directions / len(directions)
     unit = np.allclose(np.linalg.norm(directions, axis=1), 1.0, atol=1e-9)
     centred = np.allclose(directions.sum(axis=0), 0.0, atol=1e-9)

@@ -1,6 +1,6 @@
 """How far the norm bound that scouts find is from the best one by its own criterion.
 
-Usage: python docs/study/scouted_bounds.py --repetitions 400
+Usage: python docs/study/scouted_bounds.py --repetitions 200
 
 Each repetition multiplies the rows by a random factor between 1 and 1,000. The best bound is that
 of the same rule for the law itself; a bin is a factor of 1.41. "Size" is that of the region by the
@@ -13,11 +13,12 @@ import numpy as np
 from scouting import LAWS, TAILS, draw
 
 from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.replication.commands.arguments import repetitions
 from geomstats_ldp.scouting import NormHistogram, best_norm_bound
 from geomstats_ldp.scouting.device import simulate_norms
 
 #: Rows by which the best bound is found, and fine bins for their norms.
-_MANY, _FINE = 40_000, np.geomspace(1e-4, 1e4, 1601)
+_MANY, _FINE = 20_000, np.geomspace(1e-3, 1e3, 401)
 
 
 def rows_of(law, tail, rng, n):
@@ -61,7 +62,7 @@ def main():
     parser.add_argument("--laws", nargs="+", default=["guide", "close", "ten"], choices=LAWS)
     parser.add_argument("--tails", nargs="+", default=[*TAILS, "zeros"])
     parser.add_argument("--epsilon", nargs="+", type=float, default=[1.0, 2.0, 4.0])
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=200)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     print("| epsilon | scouts | bins off: median | 90% within | farthest | size: mean | 99% |")

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.estimators import notices
+from geomstats_ldp.estimators.collecting import SCOUT
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms import make_mechanism, seed_sequence
 from geomstats_ldp.mechanisms.checks import check_epsilon
@@ -25,8 +26,6 @@ from geomstats_ldp.validation import check_integer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-SCOUT = "scout"
 
 #: Share of the participants who scout at first, and how many there are of each question at least,
 #: of norms perhaps more (`NormHistogram.n_enough`). While they do not tell the initial point, as
@@ -68,6 +67,7 @@ class Scouting:
 
     #: Parameters that may be "scout".
     _scoutable: ClassVar[tuple[str, ...]]
+    _refuse_scouts: Any
 
     @abstractmethod
     def _start_protocol(self, width) -> Protocol:
@@ -83,6 +83,7 @@ class Scouting:
 
     def _sought(self):
         """Names of the parameters that are to be found."""
+        self._refuse_scouts()
         values = {name: getattr(self, name) for name in self._scoutable}
         return [name for name, value in values.items() if isinstance(value, str) and value == SCOUT]
 
@@ -122,6 +123,12 @@ class Scouting:
         if not sought:
             raise ProtocolError(f"one of {self._scoutable} must be 'scout' to plan for scouts")
         width = check_integer("n_features", n_features)
+        if isinstance(self.epsilon, dict):
+            raise ProtocolError(
+                f"epsilon must be one number where {sought[0]}={SCOUT!r}: the questions to scouts "
+                f"have one epsilon; got groups {list(self.epsilon)}. Let an earlier study of one "
+                f"epsilon find {sought[0]}, on other people"
+            )
         epsilon = check_epsilon(self.epsilon)
         noise = make_mechanism(
             self.mechanism,
@@ -151,8 +158,8 @@ class Scouting:
         y : None
             Ignored.
         groups : array-like of str, shape [n_participants], optional
-            Public name of the group of each participant, where `epsilon` has groups; scouts have
-            none.
+            Public name of the group of each participant, where `epsilon` has groups; not where
+            scouts are asked.
 
         Returns
         -------
@@ -162,6 +169,10 @@ class Scouting:
         if not sought:
             vars(self).pop("scouted_", None)
             return super().fit(X, y, groups)  # type: ignore[misc]
+        if groups is not None and not isinstance(self.epsilon, dict):  # see scout_plan
+            raise ProtocolError(
+                f"groups must be None where {sought[0]}={SCOUT!r}: scouts have one epsilon"
+            )
         rows = self._check_rows(X, dtype=[np.float64, np.float32])
         seed, width = seed_sequence(self.random_state), rows.shape[1]
         study = clone(self)
@@ -169,7 +180,7 @@ class Scouting:
         if self.random_state is not None:
             found = {**found, "random_state": np.random.default_rng(seed.spawn(1)[0])}
         study.set_params(**found)
-        study.fit(_safe_indexing(X, slice(n_scouts, None)), groups=groups)
+        study.fit(_safe_indexing(X, slice(n_scouts, None)))
         if hasattr(self, "server_") and not self._planned_by_fit:
             notices.warn_if_discarded(self.server_)
         found.pop("random_state", None)

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms.candidates import check_candidate
+from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.mechanisms.subset_selection import SubsetSelection
 from geomstats_ldp.scouting.lognormal import lognormal_frequencies
 from geomstats_ldp.serialization import BAD_CONTENT, SHORT_TEXT, canonical_json, parse_json
-from geomstats_ldp.validation import check_integer, check_scale, finite_array
+from geomstats_ldp.validation import check_all, check_integer, check_scale, finite_array
 
 #: Norms that are told apart: a factor of 10^12, in bins of a factor of 1.41.
 LOWEST, HIGHEST, N_BINS = 1e-6, 1e6, 80
@@ -67,9 +68,9 @@ class NormHistogram:
             raise ProtocolError(
                 f"highest must be above lowest={self.lowest!r}; got {self.highest!r}"
             )
-        for name in ("epsilon", "lowest", "highest"):
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        for name in ("lowest", "highest"):
             object.__setattr__(self, name, float(getattr(self, name)))
-        _ = self.mechanism  # which checks epsilon
 
     @cached_property
     def mechanism(self) -> SubsetSelection:
@@ -174,10 +175,13 @@ class NormHistogram:
         Raises
         ------
         ProtocolError
-            If the shape is wrong, or there is no set.
+            If the shape is wrong, there is no set, or they are not those of this question.
         """
         sets = finite_array("sets", sets, ("n", self.n_bins))
         if len(sets) == 0:
             raise ProtocolError("sets must hold one answer at least; got none")
+        size = self.mechanism.subset_size
+        check_all("sets must hold zeros and ones", (sets == 0) | (sets == 1))
+        check_all(f"sets must name {size} bins each", sets.sum(axis=1) == size)
         own, other = self.mechanism.own_probability, self.mechanism.other_probability
         return lognormal_frequencies(sets.sum(axis=0), len(sets), own, other)

@@ -25,7 +25,14 @@ def test_what_is_no_record_is_refused(text):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("epsilon", 0.0), ("lowest", 0.0), ("highest", 0.05), ("n_bins", 1), ("n_bins", 2.0)],
+    [
+        ("epsilon", 0.0),
+        ("epsilon", "2"),
+        ("lowest", 0.0),
+        ("highest", 0.05),
+        ("n_bins", 1),
+        ("n_bins", 2.0),
+    ],
 )
 def test_arguments_are_checked(name, value):
     arguments = {**NORMS.to_spec(), name: value}
@@ -82,7 +89,17 @@ def test_the_frequencies_of_a_lognormal_law_are_less_than_a_bin_off():
     assert (below[1:-2] - noise < sums).all() and (sums < below[3:] + noise).all()
 
 
-@pytest.mark.parametrize("sets", [np.ones((3, 7)), np.empty((0, 8)), [[np.nan] * 8]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        np.ones((3, 7)),
+        np.empty((0, 8)),
+        [[np.nan] * 8],
+        np.full((3, 8), 0.5),
+        np.ones((3, 8)),  # one bin is named
+        np.zeros((3, 8)),
+    ],
+)
 def test_what_are_no_sets_is_refused(sets):
     with pytest.raises(ProtocolError, match="sets must"):
         NORMS.frequencies(sets)
@@ -110,6 +127,10 @@ def test_zeros_have_a_bin_of_their_own(share):
     assert found[0] == pytest.approx(share, abs=4 * error)
     middle = norms.lengths[np.searchsorted(np.cumsum(found[1:]), found[1:].sum() / 2) + 1]
     assert middle == pytest.approx(np.exp(3.0), rel=0.3)
+
+
+def test_nobody_has_answered_yet():
+    assert NORMS.sets([]).shape == (0, 8)
 
 
 def test_more_answers_are_enough_under_less_epsilon():
