@@ -24,6 +24,7 @@ from numba import config, njit
 from numba.core import event
 
 from geomstats_ldp.exceptions import warn
+from geomstats_ldp.twins import KERNEL_OPTIONS
 
 #: Folders of the package whose files hold kernels, or constants and records that kernels read.
 KERNEL_FOLDERS = (
@@ -90,7 +91,7 @@ def cached_njit(function: Callable, allocates: bool = True) -> Callable:
     if config.DISABLE_JIT:
         return function
     # Kernels touch no Python objects, so other threads may run meanwhile.
-    options: dict[str, Any] = {"nogil": True}
+    options: dict[str, Any] = {"nogil": True, **KERNEL_OPTIONS}
     options |= {} if allocates else {"_nrt": False, "error_model": "numpy"}
     # Numba names its cache files, and links machine code, by this.
     function.__qualname__ += f".{_DIGEST}"

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import (
@@ -26,6 +25,7 @@ from geomstats_ldp.protocol import Message, Protocol, Query
 from geomstats_ldp.protocol.agreement import check_agreement, require_agreement
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol
+from geomstats_ldp.twins import jitable_inline
 from geomstats_ldp.validation import check_integer
 
 #: Largest delta of a device: the chance that the guarantee fails somebody altogether.
@@ -341,7 +341,7 @@ def participant_scratch(geometry):
     return np.zeros(geometry.shape), np.zeros((3, geometry.dim + 1))
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def respond_into(geometry, loss, mechanism, query, datum, variates, scratch, out):
     """Randomise the score of a clipped datum at a query, and lift it to the tangent space.
 

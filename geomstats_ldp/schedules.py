@@ -10,10 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.twins import jitable_inline
 from geomstats_ldp.validation import check_real, finite_array
 
 
@@ -49,7 +49,7 @@ class Schedule(NamedTuple):
     pairs_per_round: int
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def query_radius(schedule: Schedule, pair: int) -> float:
     """Radius h of a pair, constant within a cycle of directions.
 
@@ -78,7 +78,7 @@ def round_radius(rule, number):
     return min(rule.maximum, rule.scale * (number + 1.0) ** -rule.exponent)
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def gain(schedule: Schedule, n_answers: int, n_participants: int) -> float:
     """Gain of an update.
 
@@ -187,6 +187,8 @@ def check_direction_cycle(directions: ArrayLike, dim: int) -> np.ndarray:
         Unless the rows are unit vectors with zero sum and R^-1 sum v v^T = I / dim.
     """
     directions = finite_array("directions", directions, ("n", dim))
+    if len(directions) == 0:
+        raise ProtocolError("directions must have one row at least; got none")
     moment = directions.T @ directions / len(directions)
     unit = np.allclose(np.linalg.norm(directions, axis=1), 1.0, atol=1e-9)
     centred = np.allclose(directions.sum(axis=0), 0.0, atol=1e-9)

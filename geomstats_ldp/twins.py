@@ -11,7 +11,16 @@ from collections.abc import Callable
 from functools import wraps
 
 from numba import config, types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
+
+#: Kernels are called by compiled code alone: numba need not make them callable from C too, which
+#: takes a tenth of the compilation.
+KERNEL_OPTIONS = {"no_cfunc_wrapper": True}
+
+#: Decorators of the functions that kernels are made of. The code of the second becomes a part of
+#: each caller's; that of the first too if the caller is such a part itself.
+jitable = register_jitable(**KERNEL_OPTIONS)
+jitable_inline = register_jitable(forceinline=True, **KERNEL_OPTIONS)
 
 #: Kernels, and whether they are small, by operation and class of twin.
 _KERNELS: dict[tuple, tuple] = {}
@@ -74,7 +83,7 @@ def compile_for_twin(
     if (operation, None) in _KERNELS:
         return
 
-    @overload(operation, strict=False, jit_options={"forceinline": is_small})
+    @overload(operation, strict=False, jit_options={"forceinline": is_small, **KERNEL_OPTIONS})
     def choose(first, *rest):
         return kernel if twin_class(first) is twin else None
 
@@ -112,7 +121,7 @@ def compile_by_default(operation, composed):
 
 
 def _choose_of_size(operation, small):
-    @overload(operation, strict=False, jit_options={"forceinline": small})
+    @overload(operation, strict=False, jit_options={"forceinline": small, **KERNEL_OPTIONS})
     def choose(first, *rest):
         default = _KERNELS[operation, None]
         kernel, is_small = _KERNELS.get((operation, twin_class(first)), default)

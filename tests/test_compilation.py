@@ -87,7 +87,7 @@ def toy(tmp_path):
 
 
 def test_every_file_with_kernels_is_followed():
-    kernel = re.compile(r"\b(register_jitable|cached_njit|compile_for_twin)\b")
+    kernel = re.compile(r"\b(jitable|jitable_inline|cached_njit|compile_for_twin)\b")
     for path in ROOT.rglob("*.py"):
         if kernel.search(path.read_text()):
             assert path.relative_to(ROOT).parent.as_posix() in (*KERNEL_FOLDERS, "testing"), path

@@ -83,6 +83,7 @@ def test_other_tight_frames_with_zero_sum_pass(directions, dim):
         ([[1.2, 0], [-1.2, 0], [0, 0.4], [0, -0.4]], r"unit rows \(no\)"),
         (coordinate_cycle(3), "shape"),
         ([1.0, -1.0], "shape"),
+        (np.zeros((0, 2)), "one row at least; got none"),
         (np.full((4, 2), np.nan), "must be finite"),
     ],
 )

@@ -19,6 +19,8 @@ import argparse
 import numpy as np
 from scipy import stats
 
+from geomstats_ldp.replication.commands.arguments import repetitions
+
 WEAK, N_PARTICIPANTS, LEVEL = 0.3, 8000, 0.95
 
 
@@ -68,7 +70,7 @@ def run(dim, error, is_adaptive, repetitions, seed=0):
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=4000)
+    parser.add_argument("--repetitions", type=repetitions, default=4000)
     options = parser.parse_args()
     print("| dimension | error | cycle | Wald covers | semi-axis | score covers | semi-axis |")
     print("| ---: | ---: | --- | ---: | ---: | ---: | ---: |")

@@ -21,6 +21,7 @@ from rounds import region_of
 from geomstats_ldp.emulation import emulate
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference import AnyLook, OneLook
+from geomstats_ldp.replication.commands.arguments import repetitions
 from geomstats_ldp.server import RoundServer, Server
 
 FEWEST, MOST = 1000, 100_000
@@ -99,7 +100,7 @@ def main():
     parser.add_argument("--problems", nargs="+", default=["vMF-S2", "H5"], choices=PROBLEMS)
     parser.add_argument("--plans", nargs="+", default=["pairs", "rounds", "brownian"])
     parser.add_argument("--epsilon", nargs="+", type=float, default=[8.0, 2.0])
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -23,6 +23,7 @@ from problems import relative_error, share_error
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, combine
 from geomstats_ldp.exceptions import LDPWarning
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 
 def mean_of_points(rng, n):
@@ -80,7 +81,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--laws", nargs="+", default=list(LAWS), choices=LAWS)
     parser.add_argument("--n", type=int, default=8000)
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     options = parser.parse_args()
     print("| law | n | combined: error | coverage | first regime for all: error |")
     print("| --- | ---: | ---: | ---: | ---: |")

@@ -20,6 +20,7 @@ from scipy import stats
 
 from geomstats_ldp import PrivatePCA, PrivateVMFLocation, compare
 from geomstats_ldp.exceptions import LDPWarning
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 N, LEVEL = 2000, 0.05
 CENTER = np.array([1.0, 0.0, 0.0])
@@ -98,7 +99,7 @@ def run_some(kind, n_groups, multiple, seed, repetitions):
 def main():
     """Run the cells and print their lines."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     parser.add_argument("--multiples", nargs="+", type=float, default=[0.0, 3.0])
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)

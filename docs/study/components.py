@@ -23,6 +23,7 @@ from scipy import stats
 from geomstats_ldp import PrivatePCA
 from geomstats_ldp.exceptions import LDPWarning, WeakCurvatureWarning
 from geomstats_ldp.geometry import principal_angles
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 #: Repetitions of one task, and rows from which population quantities are computed.
 _TASK, _POPULATION = 20, 400_000
@@ -132,7 +133,7 @@ def main():
     parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=DESIGNS)
     parser.add_argument("--epsilon", nargs="+", type=float, default=[8.0, 4.0])
     parser.add_argument("--n", nargs="+", type=int, default=[8000, 32_000])
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -32,6 +32,7 @@ from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.geometry import GeodesicBall, Geometry
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 TURN = np.linalg.qr([[2.0, 1.0, 0.0], [1.0, -2.0, 1.0], [1.0, 0.0, 3.0]])[0]
 
@@ -98,7 +99,7 @@ def main():
     parser.add_argument("--n", nargs="+", type=int, default=[8000])
     parser.add_argument("--n-rounds", type=int)
     parser.add_argument("--mechanism", default="privunit")
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     print("law      epsilon       n  coverage        bias  error          axis")

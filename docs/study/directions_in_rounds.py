@@ -26,6 +26,7 @@ import numpy as np
 from problems import PROBLEMS, WEAK, collections, run_cells
 from weak_curvature import measured, summary
 
+from geomstats_ldp.replication.commands.arguments import repetitions
 from geomstats_ldp.schedules import round_radius
 from geomstats_ldp.server import RoundServer
 
@@ -126,7 +127,7 @@ def main():
     parser.add_argument("--epsilon", nargs="+", type=float, default=[8.0, 4.0, 2.0, 1.0])
     parser.add_argument("--n", nargs="+", type=int, default=[8000, 32000])
     parser.add_argument("--cycles", nargs="+", choices=CYCLES, default=[*CYCLES])
-    parser.add_argument("--repetitions", type=int, default=100)
+    parser.add_argument("--repetitions", type=repetitions, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     options = parser.parse_args()

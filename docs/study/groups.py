@@ -33,6 +33,7 @@ from geomstats_ldp.emulation import emulate
 from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference import WaldRegion, estimate_round_sandwich, estimate_sandwich
+from geomstats_ldp.replication.commands.arguments import repetitions
 from geomstats_ldp.server import make_server
 
 #: Repetitions of one task.
@@ -92,7 +93,7 @@ def main():
     parser.add_argument("--open", type=float, default=4.0)
     parser.add_argument("--n", nargs="+", type=int, default=[32_000])
     parser.add_argument("--rounds", nargs="+", type=int, default=[8], help="0 for pairs")
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

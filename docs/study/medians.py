@@ -27,6 +27,7 @@ from scipy import stats
 from geomstats_ldp import PrivateFrechetMean
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.losses import loss_of
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 LEVEL = 0.95
 
@@ -141,7 +142,7 @@ def main():
     parser.add_argument("--epsilon", nargs="+", type=float, default=[4.0, 1.0])
     parser.add_argument("--n", nargs="+", type=int, default=[4000])
     parser.add_argument("--plans", nargs="+", choices=("rounds", "pairs"), default=["pairs"])
-    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--repetitions", type=repetitions, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     options = parser.parse_args()

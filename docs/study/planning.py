@@ -23,6 +23,7 @@ from geomstats_ldp import (
     plan,
 )
 from geomstats_ldp.exceptions import LDPWarning
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 N_PILOT, SIZES, LOOKED_AT = 500, (500, 1000, 2000, 4000, 16_000), (1000, 4000)
 
@@ -66,7 +67,7 @@ def widths(estimator, draw, n, seeds):
 def main():
     """Print a line for each law and number of people."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=100)
+    parser.add_argument("--repetitions", type=repetitions, default=100)
     options = parser.parse_args()
     print("| law | n | planned | collections | planned / | oracle / | pilot / |")
     print("| --- | --- | --- | --- | --- | --- | --- |")

@@ -40,6 +40,7 @@ from geomstats_ldp import (
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
 from geomstats_ldp.losses import loss_of
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 LEVEL = 0.95
 QUANTILE = stats.norm.ppf((1 + LEVEL) / 2)
@@ -199,7 +200,7 @@ def main():
     parser.add_argument("--epsilon", nargs="+", type=float, default=[3.0])
     parser.add_argument("--n", nargs="+", type=int, default=[115_000])
     parser.add_argument("--plans", nargs="+", choices=[*PLANS], default=["rounds"])
-    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--repetitions", type=repetitions, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     options = parser.parse_args()

@@ -40,6 +40,7 @@ from problems import (
 
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference import WaldRegion, estimate_round_sandwich, estimate_sandwich
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 #: Repetitions of one task.
 _TASK = 50
@@ -134,7 +135,7 @@ def main():
     parser.add_argument("--rounds", nargs="+", type=int, default=[8])
     parser.add_argument("--answers", nargs="+", choices=ANSWERS, default=["all"])
     parser.add_argument("--pairs", action="store_true", help="pairs as well")
-    parser.add_argument("--repetitions", type=int, default=500)
+    parser.add_argument("--repetitions", type=repetitions, default=500)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--picture", help="file for a picture against the number of rounds")

@@ -19,6 +19,7 @@ from scipy.stats import special_ortho_group
 
 from geomstats_ldp import PrivatePCA, replicate
 from geomstats_ldp.exceptions import LDPWarning
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 #: Standard deviations along the axes.
 LAWS = {
@@ -99,7 +100,7 @@ def main():
     parser.add_argument("--tails", nargs="+", default=[*TAILS], choices=TAILS)
     parser.add_argument("--epsilon", nargs="+", type=float, default=[2.0, 4.0])
     parser.add_argument("--participants", type=int, default=32_000)
-    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--repetitions", type=repetitions, default=200)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -24,6 +24,7 @@ from regressions import LEVEL, MODELS, Population
 
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.replication.baselines import SelfNormalisedSGD
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 METHODS = ("SGD gaussian", "SGD privunit", "rounds gaussian", "rounds privunit")
 
@@ -89,7 +90,7 @@ def main():
     parser.add_argument("--epsilon", nargs="+", type=float, default=[3.0])
     parser.add_argument("--n", nargs="+", type=int, default=[100_000])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--repetitions", type=int, default=50)
+    parser.add_argument("--repetitions", type=repetitions, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()

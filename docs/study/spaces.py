@@ -23,6 +23,7 @@ from geomstats_ldp import PrivateFrechetMean, replicate
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.planning.oracle import oracle_semi_axes
+from geomstats_ldp.replication.commands.arguments import repetitions
 from geomstats_ldp.replication.study.designs import FiniteLaw
 
 SPACES = {
@@ -98,7 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("space", choices=SPACES)
     parser.add_argument("--n", type=int, default=8000)
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     parser.add_argument("--seed", type=int, default=3)
     options = parser.parse_args()
     for setting in SETTINGS:

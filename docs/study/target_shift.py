@@ -19,6 +19,7 @@ import numpy as np
 
 from geomstats_ldp import PrivateFrechetMean
 from geomstats_ldp.exceptions import LDPWarning
+from geomstats_ldp.replication.commands.arguments import repetitions
 from geomstats_ldp.replication.target_shift.cases import surrogates
 from geomstats_ldp.replication.target_shift.shift import expansion, fit_surrogates, shift
 
@@ -159,7 +160,7 @@ def draw(cases, errors, path):
 def main():
     """Print the tables, and draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=100)
+    parser.add_argument("--repetitions", type=repetitions, default=100)
     parser.add_argument("--picture", action="store_true")
     options = parser.parse_args()
     cases = surrogates()

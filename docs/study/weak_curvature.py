@@ -45,6 +45,7 @@ from geomstats_ldp.inference import (
     weak_curvature,
 )
 from geomstats_ldp.inference.prediction import LARGEST_ERROR
+from geomstats_ldp.replication.commands.arguments import repetitions
 
 #: Epsilons of each law beside 8, 4, 2 and 1.
 _FURTHER = {"gap3": [np.inf], "heavy6": [np.inf]}
@@ -165,7 +166,7 @@ def main():
     parser.add_argument("--n", nargs="+", type=int, default=[*_SIZES])
     parser.add_argument("--plans", nargs="+", choices=("rounds", "pairs"), default=["rounds"])
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--repetitions", type=int, default=400)
+    parser.add_argument("--repetitions", type=repetitions, default=400)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--archive", help="file for the numbers of all repetitions")

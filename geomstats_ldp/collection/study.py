@@ -38,7 +38,8 @@ _TABLES = {
 #: Value of a parameter that scouts are asked for.
 _SCOUT = "scout"
 
-#: Answers of scouts to one round of a question, and rounds of that for the initial point at most.
+#: Answers of scouts to one round of a question where a file does not say, which may be more for
+#: norms (`NormHistogram.n_enough`), and rounds of that for the initial point at most.
 _SCOUTS, _SCOUTING_ROUNDS = 400, 5
 
 #: Coordinates with which the form of the page for browsers may begin.
@@ -125,10 +126,11 @@ def _check_scouts(record, parameters):
         if record:
             raise ProtocolError('[scouts] must be left out: no parameter is "scout"')
         return None
+    n_participants = record.get("n_participants")
+    if n_participants is not None:
+        check_integer("n_participants of [scouts]", n_participants, 2)
     return {
-        "n_participants": check_integer(
-            "n_participants of [scouts]", record.get("n_participants", _SCOUTS), 2
-        ),
+        "n_participants": n_participants,
         "n_rounds": check_integer(
             "n_rounds of [scouts]", record.get("n_rounds", _SCOUTING_ROUNDS), 1, 100
         ),
@@ -201,8 +203,10 @@ def make_published(description):
         raise ProtocolError(f"{description['estimator']} has no parameter that scouts can find")
     if width is None:
         raise ProtocolError("n_features must be given where scouts are asked first")
-    scouts = description["scouts"]
-    plan = with_start_rounds(estimator.scout_plan(width), **scouts)
+    plan, scouts = estimator.scout_plan(width), description["scouts"]
+    enough = _SCOUTS if plan.norms is None else plan.norms.n_enough
+    n_scouts = scouts["n_participants"] or enough
+    plan = with_start_rounds(plan, n_scouts, scouts["n_rounds"])
     for question in (plan.norms, plan.start):
         if question is not None:
             question.mechanism.check_releasable()
@@ -210,7 +214,7 @@ def make_published(description):
     start = np.eye(width)[: plan.n_components]
     start = (start[0] if len(start) == 1 else start).tolist()
     example = study_protocol_with(study, {"norm_bound": 1.0, "initial_point": start})
-    return ScoutedStudy(plan, scouts["n_participants"], study, example)
+    return ScoutedStudy(plan, n_scouts, study, example)
 
 
 def study_protocol_with(study, found):

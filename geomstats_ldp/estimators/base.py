@@ -30,6 +30,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.mechanisms import make_mechanism
+from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
@@ -127,6 +128,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         return check_preconditioner(preconditioner, geometry.dim)
 
     def _make_protocol(self, width, n_participants):
+        self._refuse_scouts()
         tuning = check_tuning(self.tuning)
         notices.warn_if_delta_is_large(self.delta)
         if self.n_participants is not None:
@@ -200,8 +202,15 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if adaptive and (n_rounds is None or bend == 0):
             raise ProtocolError(
                 "directions must be an array or None, or 'adaptive' in rounds of a loss that "
-                "states a third derivative, such as logistic and Huber regression; got "
+                "states a third derivative, such as Huber regression; got "
                 f"{tuning.directions!r} with n_rounds={n_rounds} and {loss.name!r}"
+            )
+        saturation = loss.saturation(geometry)
+        if adaptive and saturation > 0:
+            raise ProtocolError(
+                f"directions must not be {tuning.directions!r} for {loss.name!r}, whose scores "
+                "saturate: long offsets would make its bias four to eight times as large. Its "
+                "rounds ask from far away and close by turns instead"
             )
         if n_rounds is None:
             return None
@@ -212,8 +221,6 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             # Two answers a query point tell a score from its noise.
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        # Adaptive offsets have lengths of their own, which no one rate of saturation is for.
-        saturation = 0.0 if adaptive else loss.saturation(geometry)
         return RoundPlan(
             n_rounds, sizes, n_points, moment, length, query, bend, saturation, adaptive=adaptive
         )
@@ -259,7 +266,10 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if not isinstance(self.epsilon, dict):
             return make(epsilon=self.epsilon)
         check_group_names("epsilon", self.epsilon)
-        return {group: make(epsilon=epsilon) for group, epsilon in self.epsilon.items()}
+        return {
+            group: make(epsilon=check_epsilon(epsilon, f"epsilon of group {group!r}"))
+            for group, epsilon in self.epsilon.items()
+        }
 
     def _default_radius(self, geometry, region, loss, length, planned, rounds):
         # The bounds depend on how far queries reach, which the radius decides: the largest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +29,9 @@ from geomstats_ldp.validation import check_integer, check_shape, real_array, sha
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+#: Value of a parameter that scouts are to find.
+SCOUT = "scout"
+
 #: Held while a collection is opened on demand: threads that come together open one.
 _STARTING = threading.RLock()
 
@@ -46,6 +49,9 @@ class Collecting:
     #: Fewest columns of two-dimensional data that the model makes sense for.
     _min_features = 1
 
+    #: Parameters that may be "scout".
+    _scoutable: ClassVar[tuple[str, ...]] = ()
+
     @abstractmethod
     def _loss_names(self):
         """Names of the losses that a protocol of this estimator may have."""
@@ -58,8 +64,19 @@ class Collecting:
         """Shape of a datum if the parameters fix it, else None."""
         return self._shape_of_initial_point(("n",))
 
+    def _refuse_scouts(self):
+        """Raise ProtocolError if a parameter is "scout" that scouts cannot find."""
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, str) and value == SCOUT and name not in self._scoutable:
+                raise ProtocolError(
+                    f"{name} of {type(self).__name__} must not be {SCOUT!r}: scouts find "
+                    "norm_bound and initial_point of PrivatePCA, and initial_point of "
+                    "PrivateVMFLocation"
+                )
+
     def _shape_of_initial_point(self, shape):
         """Shape of `initial_point`, which must be as for `check_shape`; None if it is not given."""
+        self._refuse_scouts()
         if self.initial_point is None:
             return None
         point = real_array("initial_point", self.initial_point)
@@ -252,7 +269,9 @@ class Collecting:
 
         The protocol and the engine in the file decide, whatever the parameters of this estimator
         are; only the loss must be one of this estimator. Messages from before are not in it, so
-        there is no transcript.
+        there is no transcript. The answers that were received are: those of an open round as well.
+        Questions that were dealt and not answered are dealt again, and answers to them from before
+        are taken too.
 
         Parameters
         ----------

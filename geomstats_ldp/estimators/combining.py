@@ -10,8 +10,9 @@ from geomstats_ldp.exceptions import ClippingWarning, ProtocolError, warn
 from geomstats_ldp.inference import WaldRegion
 from geomstats_ldp.inference.calibration import ONE_LOOK, BiasedLook, Calibration
 
-#: Public bounds on the data that leave the parameter what it is where they cut nothing.
-_BOUNDS = ("norm_bound", "data_radius", "center")
+#: Public bounds on the data that leave the parameter what it is where they cut nothing. The
+#: constant of an intercept follows the bound of the features, and is only its unit.
+_BOUNDS = ("norm_bound", "data_radius", "center", "feature_bound", "target_bound", "intercept")
 
 #: P-value of equality under which the targets of the regimes are said to differ.
 _UNLIKELY = 0.01
@@ -36,7 +37,9 @@ def combine(
     ----------
     first, second, *more : estimator
         In the order in which they were fitted, on different people. Their space, coordinates and
-        loss are the same, but for bounds on the data.
+        loss are the same, but for bounds on the data: `norm_bound`, `data_radius` and its centre,
+        `feature_bound`, `target_bound`. A `scale`, of Huber's loss or a median, is no such bound,
+        as the target depends on it; give all of them the same.
     level : float in (0, 1), default=0.95
     moment_bound : pair of float, optional
         For the target of data that are not clipped; see `confidence_region`. Without it the target

@@ -109,8 +109,12 @@ def compare_regions(estimators, free=(), moment_bound=None):
     _warn_of_equal_seeds(estimators)
     regions = [_region_of(one, place, moment_bound) for place, one in enumerate(estimators)]
     groups = [_group_of(*both) for both in zip(estimators, regions)]
-    if estimators[0].protocol_.loss_spec["name"] == PCALoss.name:
+    specs = [one.protocol_.loss_spec for one in estimators]
+    if specs[0]["name"] == PCALoss.name:
         groups = _aligned(groups)
+    if specs[0].get("intercept", 0) > 0:
+        units = [spec["intercept"] / specs[0]["intercept"] for spec in specs]
+        groups = [_in_unit(group, groups[0], unit) for group, unit in zip(groups, units)]
     return Comparison(groups), regions
 
 
@@ -119,7 +123,7 @@ def _check_same(first, other, place, free):
     for name in ("space_spec", "coordinates", "loss_spec"):
         wanted, got = getattr(first.protocol_, name), getattr(other.protocol_, name)
         if name == "loss_spec":
-            wanted, got = ({k: v for k, v in one.items() if k not in free} for one in (wanted, got))
+            wanted, got = _differing(wanted, got, free)
         if wanted != got:
             raise ProtocolError(
                 f"argument {place} must have the {name.replace('_spec', '')} of the first one, so "
@@ -133,6 +137,25 @@ def _check_same(first, other, place, free):
                 f"argument {place} must have the {meaning} of the first one, in its order: "
                 f"{wanted}; got {got}"
             )
+
+
+def _differing(first, other, free):
+    """What two losses differ in, but for bounds that may."""
+    if first["name"] != other["name"]:
+        return first["name"], other["name"]
+    names = [name for name in first if first[name] != other[name] and name not in free]
+    if "intercept" in free and (first.get("intercept") == 0) != (other.get("intercept") == 0):
+        names.append("intercept")
+    return tuple({name: one[name] for name in names} for one in (first, other))
+
+
+def _in_unit(group, first, unit):
+    """Estimate of a regression with its intercept in the unit of the first group."""
+    scale = np.append(unit, np.ones(len(group.point) - 1))
+    covariance = group.covariance * np.outer(scale, scale)
+    return group._replace(
+        point=group.point * scale, covariance=covariance, coordinates=first.coordinates
+    )
 
 
 def _labels(estimator, name):

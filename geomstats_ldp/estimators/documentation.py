@@ -7,7 +7,8 @@ import inspect
 _PRIVACY = """
 epsilon : float or dict of str to float, default=1.0
     Privacy of each participant's message; ``inf`` for none. A dict gives groups of participants by
-    name an epsilon of their own, as {"strict": 1.0, "open": 4.0}.
+    name an epsilon of their own, as {"strict": 1.0, "open": 4.0}; the fingerprint of the protocol
+    depends on their order.
 delta : float, default=0.0
     Zero for the pure mechanisms; in (0, 1) for ``mechanism="gaussian"``.
 mechanism : {"privunit", "gaussian", "l2_ball"}, default="privunit"

@@ -57,6 +57,17 @@ def warn_if_few(protocol, n_participants):
         )
 
 
+def warn_if_norms_are_vague(n_participants, n_enough):
+    """Scouts do not tell where the norms are."""
+    if n_participants < n_enough:
+        warn(
+            f"{n_participants} scouts may be too few to tell norm_bound, which takes {n_enough} "
+            "under this epsilon: it may be far from the norms of the rows. A public norm_bound, "
+            "more participants or a larger epsilon would help",
+            FewParticipantsWarning,
+        )
+
+
 def warn_if_start_is_vague(is_sharp, n_participants):
     """Scouts do not tell where to start."""
     if not is_sharp:

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.estimators import notices
+from geomstats_ldp.estimators.collecting import SCOUT
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms import make_mechanism, seed_sequence
 from geomstats_ldp.mechanisms.checks import check_epsilon
@@ -26,11 +27,10 @@ from geomstats_ldp.validation import check_integer
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-SCOUT = "scout"
-
-#: Share of the participants who scout at first, and how many there are of each question at least.
-#: While they do not tell the initial point, as many again are asked, up to another share in all,
-#: which is larger where what they say enters the estimate as well.
+#: Share of the participants who scout at first, and how many there are of each question at least,
+#: of norms perhaps more (`NormHistogram.n_enough`). While they do not tell the initial point, as
+#: many again are asked, up to another share in all, which is larger where what they say enters the
+#: estimate as well.
 _SHARE, _FEWEST, _LARGEST_SHARE, _LARGEST_SHARE_OF_TOLD = 0.05, 400, 0.25, 0.5
 
 
@@ -67,6 +67,7 @@ class Scouting:
 
     #: Parameters that may be "scout".
     _scoutable: ClassVar[tuple[str, ...]]
+    _refuse_scouts: Any
 
     @abstractmethod
     def _start_protocol(self, width) -> Protocol:
@@ -82,6 +83,7 @@ class Scouting:
 
     def _sought(self):
         """Names of the parameters that are to be found."""
+        self._refuse_scouts()
         values = {name: getattr(self, name) for name in self._scoutable}
         return [name for name, value in values.items() if isinstance(value, str) and value == SCOUT]
 
@@ -121,6 +123,12 @@ class Scouting:
         if not sought:
             raise ProtocolError(f"one of {self._scoutable} must be 'scout' to plan for scouts")
         width = check_integer("n_features", n_features)
+        if isinstance(self.epsilon, dict):
+            raise ProtocolError(
+                f"epsilon must be one number where {sought[0]}={SCOUT!r}: the questions to scouts "
+                f"have one epsilon; got groups {list(self.epsilon)}. Let an earlier study of one "
+                f"epsilon find {sought[0]}, on other people"
+            )
         epsilon = check_epsilon(self.epsilon)
         noise = make_mechanism(
             self.mechanism,
@@ -150,8 +158,8 @@ class Scouting:
         y : None
             Ignored.
         groups : array-like of str, shape [n_participants], optional
-            Public name of the group of each participant, where `epsilon` has groups; scouts have
-            none.
+            Public name of the group of each participant, where `epsilon` has groups; not where
+            scouts are asked.
 
         Returns
         -------
@@ -161,6 +169,10 @@ class Scouting:
         if not sought:
             vars(self).pop("scouted_", None)
             return super().fit(X, y, groups)  # type: ignore[misc]
+        if groups is not None and not isinstance(self.epsilon, dict):  # see scout_plan
+            raise ProtocolError(
+                f"groups must be None where {sought[0]}={SCOUT!r}: scouts have one epsilon"
+            )
         rows = self._check_rows(X, dtype=[np.float64, np.float32])
         seed, width = seed_sequence(self.random_state), rows.shape[1]
         study = clone(self)
@@ -168,7 +180,7 @@ class Scouting:
         if self.random_state is not None:
             found = {**found, "random_state": np.random.default_rng(seed.spawn(1)[0])}
         study.set_params(**found)
-        study.fit(_safe_indexing(X, slice(n_scouts, None)), groups=groups)
+        study.fit(_safe_indexing(X, slice(n_scouts, None)))
         if hasattr(self, "server_") and not self._planned_by_fit:
             notices.warn_if_discarded(self.server_)
         found.pop("random_state", None)
@@ -199,18 +211,21 @@ def _asked(study, rows, width, seed):
         raise ProtocolError(
             f"X must have {fewest} rows or more, for scouts and for the study; got {len(rows)}"
         )
-    part = max(_SHARE * len(rows) / n_questions, _FEWEST)
-    part = min(math.ceil(part), math.ceil(_LARGEST_SHARE * len(rows)) // n_questions)
+    share = math.ceil(_SHARE * len(rows) / n_questions)
+    most = math.ceil(_LARGEST_SHARE * len(rows)) // n_questions
     if plan.norms is not None:
-        sets = simulate_norms(plan.norms, rows[:part], np.random.default_rng(seed.spawn(1)[0]))
-        found, n_asked = replace(plan, start=None).parameters(sets), part
+        n_asked = min(max(share, plan.norms.n_enough), most)
+        sets = simulate_norms(plan.norms, rows[:n_asked], np.random.default_rng(seed.spawn(1)[0]))
+        notices.warn_if_norms_are_vague(n_asked, plan.norms.n_enough)
+        found = replace(plan, start=None).parameters(sets)
         study.set_params(**found)
     if plan.start is not None:
         # Under the bound that was found: then what scouts say is about the study's own target.
         start = study.scout_plan(width)
         plan = replace(start, norms=plan.norms)
-        share = _LARGEST_SHARE_OF_TOLD if plan.tells_moment else _LARGEST_SHARE
-        server, most = make_server(start.start), math.ceil(share * len(rows))
+        part = min(max(share, _FEWEST), most)
+        largest = _LARGEST_SHARE_OF_TOLD if plan.tells_moment else _LARGEST_SHARE
+        server, most = make_server(start.start), math.ceil(largest * len(rows))
         while n_asked < most and not (server.n_participants > 0 and start.is_sharp(server)):
             end = min(n_asked + part, most)
             emulate_in_rounds(server, rows[n_asked:end], seed.spawn(1)[0])

@@ -8,10 +8,8 @@ The last ones are compositions of the others.
 
 from __future__ import annotations
 
-from numba.extending import register_jitable
-
 from geomstats_ldp.geometry.elementwise import scale
-from geomstats_ldp.twins import operation
+from geomstats_ldp.twins import jitable, operation
 
 
 @operation
@@ -79,14 +77,14 @@ def dim(geometry):
     return geometry.dim
 
 
-@register_jitable
+@jitable
 def retract_coords(geometry, coords, point, vector, out):
     """Retraction of the tangent vector with the given coordinates; `vector` is scratch."""
     lift(geometry, coords, point, vector)
     retract(geometry, vector, point, out)
 
 
-@register_jitable
+@jitable
 def retract_both_ways(geometry, coords, point, vector, plus, minus):
     """Retractions of the vector with the given coordinates and of its opposite."""
     lift(geometry, coords, point, vector)
@@ -95,14 +93,14 @@ def retract_both_ways(geometry, coords, point, vector, plus, minus):
     retract(geometry, vector, point, minus)
 
 
-@register_jitable
+@jitable
 def log_coords(geometry, point, base_point, vector, out):
     """Coordinates of the logarithm in the public frame at `base_point`; `vector` is scratch."""
     log(geometry, point, base_point, vector)
     coordinates(geometry, vector, base_point, out)
 
 
-@register_jitable
+@jitable
 def carry(geometry, message, query, point, vectors, out):
     """Frame coordinates at a point of a message transported there from its query.
 
@@ -114,7 +112,7 @@ def carry(geometry, message, query, point, vectors, out):
     coordinates(geometry, vectors[1], point, out)
 
 
-@register_jitable
+@jitable
 def interpolate(geometry, start, end, weight, vector, out):
     """Point at a fraction `weight` of the geodesic from `start` to `end`; `vector` is scratch."""
     log(geometry, end, start, vector)

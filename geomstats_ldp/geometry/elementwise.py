@@ -6,7 +6,9 @@ Compiled whole-array assignments make a copy in case the arrays overlap; these l
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import overload
+
+from geomstats_ldp.twins import KERNEL_OPTIONS, jitable
 
 
 def assign(values, out):
@@ -24,47 +26,47 @@ def choose(condition, value, other):
     return np.where(condition, value, other)
 
 
-@register_jitable
+@jitable
 def _choose_number(condition, value, other):
     return value if condition else other
 
 
-@register_jitable
+@jitable
 def _assign_vector(values, out):
     for i in range(out.shape[0]):
         out[i] = values[i]
 
 
-@register_jitable
+@jitable
 def _assign_matrix(values, out):
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = values[i, j]
 
 
-@register_jitable
+@jitable
 def _scale_vector(factor, out):
     for i in range(out.shape[0]):
         out[i] *= factor
 
 
-@register_jitable
+@jitable
 def _scale_matrix(factor, out):
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] *= factor
 
 
-@overload(assign, strict=False, jit_options={"forceinline": True})
+@overload(assign, strict=False, jit_options={"forceinline": True, **KERNEL_OPTIONS})
 def _choose_assign(values, out):
     return _assign_vector if out.ndim == 1 else _assign_matrix
 
 
-@overload(scale, strict=False, jit_options={"forceinline": True})
+@overload(scale, strict=False, jit_options={"forceinline": True, **KERNEL_OPTIONS})
 def _choose_scale(factor, out):
     return _scale_vector if out.ndim == 1 else _scale_matrix
 
 
-@overload(choose, strict=False, jit_options={"forceinline": True})
+@overload(choose, strict=False, jit_options={"forceinline": True, **KERNEL_OPTIONS})
 def _choose_choose(condition, value, other):
     return _choose_number

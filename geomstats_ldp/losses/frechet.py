@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
@@ -14,7 +13,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.losses.scoring import score_coords, score_into
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 
 class FrechetTwin(NamedTuple):
@@ -83,13 +82,13 @@ class FrechetLoss(RadialLoss):
         return FrechetTwin(self.data_radius)
 
 
-@register_jitable
+@jitable
 def _score(twin, geometry, point, datum, out):
     dispatch.log(geometry, datum, point, out)
     scale(-1.0, out)
 
 
-@register_jitable
+@jitable
 def _score_coords(twin, geometry, point, datum, vector, out):
     dispatch.log_coords(geometry, datum, point, vector, out)
     for i in range(dispatch.dim(geometry)):

@@ -49,6 +49,7 @@ def check_moment_bound(moment_bound: Any, power: float = 1.0) -> tuple[float, fl
             "moment_bound must be a pair (q, M) with the mean q-th power of the length that is "
             f"clipped at most M; got {moment_bound!r}"
         )
+    power = check_positive("power", power)
     order = check_real(
         "order of moment_bound",
         moment_bound[0],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
@@ -13,7 +12,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.moment_bounds import excess_bound
 from geomstats_ldp.losses.norm_bounded import NormBoundedLoss
 from geomstats_ldp.losses.scoring import score_into
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 
 class PCATwin(NamedTuple):
@@ -73,7 +72,7 @@ class PCALoss(NormBoundedLoss):
         return PCATwin(self.norm_bound)
 
 
-@register_jitable
+@jitable
 def _score(twin, geometry, point, datum, out):
     along = 0.0
     for i in range(out.shape[0]):

@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry import dispatch
@@ -15,7 +14,7 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
 from geomstats_ldp.losses.scoring import score_coords, score_into
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_scale
 
 #: A scale under this share of the radius of the data is small: typical data are in the linear
@@ -111,14 +110,14 @@ class PseudoHuberLoss(RadialLoss):
         return PseudoHuberTwin(self.scale)
 
 
-@register_jitable
+@jitable
 def _score(twin, geometry, point, datum, out):
     ratio = dispatch.dist(geometry, point, datum) / twin.scale
     dispatch.log(geometry, datum, point, out)
     scale(-1.0 / math.sqrt(1.0 + ratio * ratio), out)
 
 
-@register_jitable
+@jitable
 def _score_coords(twin, geometry, point, datum, vector, out):
     dispatch.log_coords(geometry, datum, point, vector, out)
     squared = 0.0

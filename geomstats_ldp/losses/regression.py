@@ -7,7 +7,6 @@ from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
@@ -15,7 +14,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.losses.scoring import score_into
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_non_negative, check_scale
 
 #: Targets are put under this, so that the square of a residual is a number.
@@ -297,7 +296,7 @@ class HuberRegressionLoss(RegressionLoss):
         return HuberTwin(self.intercept, self.scale)
 
 
-@register_jitable
+@jitable
 def _predictor(twin, point, datum):
     n_features = datum.shape[0] - 1
     first = point.shape[0] - n_features
@@ -307,7 +306,7 @@ def _predictor(twin, point, datum):
     return total
 
 
-@register_jitable
+@jitable
 def _write_score(twin, slope, datum, out):
     n_features = datum.shape[0] - 1
     first = out.shape[0] - n_features
@@ -317,18 +316,18 @@ def _write_score(twin, slope, datum, out):
         out[first + i] = slope * datum[i]
 
 
-@register_jitable
+@jitable
 def _linear_score(twin, geometry, point, datum, out):
     _write_score(twin, _predictor(twin, point, datum) - datum[-1], datum, out)
 
 
-@register_jitable
+@jitable
 def _logistic_score(twin, geometry, point, datum, out):
     slope = (1 + math.tanh(_predictor(twin, point, datum) / 2)) / 2 - datum[-1]
     _write_score(twin, slope, datum, out)
 
 
-@register_jitable
+@jitable
 def _huber_score(twin, geometry, point, datum, out):
     residual = _predictor(twin, point, datum) - datum[-1]
     _write_score(twin, min(max(residual, -twin.scale), twin.scale), datum, out)

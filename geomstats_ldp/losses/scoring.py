@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
-from geomstats_ldp.twins import compile_by_default, operation
+from geomstats_ldp.twins import compile_by_default, jitable, operation
 
 
 @operation
@@ -31,7 +30,7 @@ def score_into(
     out[...] = loss.score(geometry, point, datum)
 
 
-@register_jitable
+@jitable
 def _score_coords(loss, geometry, point, datum, vector, out):
     score_into(loss, geometry, point, datum, vector)
     dispatch.coordinates(geometry, vector, point, out)

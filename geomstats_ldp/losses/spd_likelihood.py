@@ -6,7 +6,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
@@ -15,7 +14,7 @@ from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.moment_bounds import excess_bound
 from geomstats_ldp.losses.norm_bounded import NormBoundedLoss
 from geomstats_ldp.losses.scoring import score_into
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 
 class SPDLikelihoodTwin(NamedTuple):
@@ -149,7 +148,7 @@ class SPDLikelihoodLoss(NormBoundedLoss):
         return SPDLikelihoodTwin(self.norm_bound)
 
 
-@register_jitable
+@jitable
 def _score(twin, geometry, point, datum, out):
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
@@ -13,7 +12,7 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss, TargetHessian
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.losses.scoring import score_into
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_scale
 
 
@@ -98,7 +97,7 @@ class VonMisesFisherLoss(Loss):
         return VonMisesFisherTwin(self.kappa)
 
 
-@register_jitable
+@jitable
 def _score(twin, geometry, point, datum, out):
     along = 0.0
     for i in range(out.shape[0]):

@@ -114,7 +114,7 @@ def candidate_words(candidates: ArrayLike, width: int) -> np.ndarray:
     """
     x0, x1, x2, x3 = _candidate_blocks(candidates, -(-width // 2))
     words = np.stack([(x0 << _SHIFT) | x1, (x2 << _SHIFT) | x3], axis=-1)
-    return words.reshape(len(words), -1)[:, :width]
+    return words.reshape(len(words), 2 * words.shape[1])[:, :width]
 
 
 def _candidate_blocks(candidates, n_blocks):

@@ -8,16 +8,16 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numba.extending import register_jitable
 from scipy.special import betaln
 
 from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.twins import jitable
 
 #: Table of quantiles: from the log probability of half the sphere downwards.
 _LOG_HALF, _STEP, _N_NODES = math.log(0.5), 1.0 / 64.0, 4096
 
 
-@register_jitable
+@jitable
 def _hypergeometric(a, b, c, x):
     """Sum 2F1(a, b; c; x) for positive a, b, c and 0 <= x <= 1/2; no term can cancel another."""
     total, term, k = 1.0, 1.0, 0.0
@@ -33,7 +33,7 @@ def _log_cap_constant(dim):
     return (0.5 * dim - 1.0) * math.log(2.0) - betaln(0.5, 0.5 * dim)
 
 
-@register_jitable
+@jitable
 def _log_tail_and_slope(log_depth, half_dim, log_constant):
     """Return log P(1 - t <= s) under the uniform law and its derivative in log s, 0 < s <= 1.
 
@@ -87,7 +87,7 @@ def log_cap_excess(log_depth, dim):
     return _log_cap_constant(dim) + log_power + math.log(series / (half_dim * (half_dim + 1.0)))
 
 
-@register_jitable
+@jitable
 def _log_depth_at(log_tail, half_dim, log_constant):
     """Return log s with log P(1 - t <= s) = log_tail, at most log(1/2), for d >= 2.
 

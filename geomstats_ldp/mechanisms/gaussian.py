@@ -20,7 +20,6 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr
 
@@ -33,7 +32,7 @@ from geomstats_ldp.mechanisms.base import (
 from geomstats_ldp.mechanisms.checks import EPSILON_RANGE
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import (
     check_choice,
     check_integer,
@@ -181,7 +180,7 @@ class GaussianTwin(NamedTuple):
     sigma: float
 
 
-@register_jitable
+@jitable
 def _release(twin, vector, variates, scratch, out):
     """Add sigma times the normals ``variates`` to ``vector``, projected to the ball."""
     square = 0.0

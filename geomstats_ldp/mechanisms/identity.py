@@ -6,14 +6,13 @@ import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms.base import Mechanism, release_into
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.mechanisms.unit_ball import unit_ball_point
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_integer
 
 
@@ -31,7 +30,7 @@ class IdentityTwin(NamedTuple):
     bound: float
 
 
-@register_jitable
+@jitable
 def _release(twin, vector, variates, scratch, out):
     """Copy ``vector``, projected to the ball, into ``out``."""
     _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)

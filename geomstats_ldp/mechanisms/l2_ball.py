@@ -19,7 +19,6 @@ import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
@@ -29,7 +28,7 @@ from geomstats_ldp.mechanisms.base import (
 )
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_integer, finite_array
 
 SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
@@ -55,7 +54,7 @@ class L2BallTwin(NamedTuple):
     near_probability: float
 
 
-@register_jitable
+@jitable
 def _release(twin, vector, variates, scratch, out):
     """Release ``vector`` with the variates [u_sign, u_half, g_1..g_d]."""
     dim = twin.dim

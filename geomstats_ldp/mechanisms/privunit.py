@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln
@@ -32,7 +31,7 @@ from geomstats_ldp.mechanisms.base import (
 from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
 from geomstats_ldp.mechanisms.streams import Streams
 from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_integer, finite_array
 
 
@@ -98,7 +97,7 @@ class PrivUnitTwin(NamedTuple):
     mean_cosine: float
 
 
-@register_jitable
+@jitable
 def _release(twin, vector, variates, scratch, out):
     """Release ``vector`` with the variates [w, g_1..g_(d+1)], t = sign(w) (1 - |w|)."""
     dim = twin.dim

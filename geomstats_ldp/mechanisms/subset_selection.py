@@ -49,6 +49,8 @@ class SubsetSelection(OnDevice):
         Number w of categories in a message.
     own_probability, other_probability : float
         Probability p that a set holds the category of the datum, and q that it holds another.
+    frequency_variance : float
+        Variance of the estimated frequency of a category that nobody has, for one participant.
 
     Raises
     ------
@@ -65,6 +67,7 @@ class SubsetSelection(OnDevice):
         sizes = np.arange(1, self.dim // 2 + 1)
         self.subset_size = int(sizes[np.argmin([self._variance(size) for size in sizes])])
         self.own_probability, self.other_probability = self._probabilities(self.subset_size)
+        self.frequency_variance = self._variance(self.subset_size)
 
     def _probabilities(self, size):
         """Probabilities p and q for sets of a size."""

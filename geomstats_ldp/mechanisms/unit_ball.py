@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.compilation import cached_njit
+from geomstats_ldp.twins import jitable
 
 _TINY = 1e-150  # relative size of an entry that is as good as zero
 
 
-@register_jitable
+@jitable
 def unit_ball_point(vector, bound, dim, point):
     """Write ``vector / bound``, projected radially to the unit ball, into ``point[:dim]``.
 

@@ -29,7 +29,7 @@ def check_group_names(name, names):
         if not isinstance(group, str) or not 1 <= len(group) <= _LONGEST_NAME:
             raise ProtocolError(
                 f"{name} must name groups by texts of 1 to {_LONGEST_NAME} characters; "
-                f"got {str(group)[:_LONGEST_NAME]!r}"
+                f"got {repr(group)[:_LONGEST_NAME]}"
             )
 
 

@@ -15,7 +15,8 @@ all of R^p: the region has the size
 
 It grows with B, as :math:`m_2 / B^2` and :math:`m_2^2 / m_4` fall: the smallest regions are those
 of rows that are all scaled to one length. So the rule takes the *largest* B whose region is at most
-a tenth larger than the smallest: it clips no more rows than the noise asks for.
+a tenth larger than the smallest: it clips no more rows than the noise asks for. Rows of the first
+bin may be zeros, and are taken for that: they tell nothing under any bound.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def best_norm_bound(
     Parameters
     ----------
     lengths : array-like, shape [n_bins]
-        Norms in the middle of the bins, increasing.
+        Norms in the middle of the bins, increasing. Rows of the first bin count as zeros.
     frequencies : array-like, shape [n_bins]
         Shares of the rows, none negative.
     noise_variance : float
@@ -64,7 +65,7 @@ def best_norm_bound(
     --------
     >>> from geomstats_ldp.scouting import best_norm_bound
     >>> round(best_norm_bound([0.5, 1, 2, 4], [0.1, 0.5, 0.3, 0.1], 1.2, 4), 2)
-    1.02
+    1.1
     """
     lengths = finite_array("lengths", lengths, ("n",))
     shares = finite_array("frequencies", frequencies, (len(lengths),))
@@ -78,7 +79,8 @@ def best_norm_bound(
                 f"more than half are {way}. Give the data another unit, by a public factor"
             )
     bounds = np.geomspace(lengths[0], lengths[-1], _N_BOUNDS)
-    squares = np.minimum(lengths, bounds[:, None]) ** 2
+    # The first bin has no lower end: its rows count as zeros, which tell nothing under any bound.
+    squares = np.minimum(np.append(0.0, lengths[1:]), bounds[:, None]) ** 2
     fourth = squares**2 @ shares / (n_features * (n_features + 2))
     size = np.sqrt(fourth / shares.sum() + noise * bounds**4 / 4) / (squares @ shares)
     return float(bounds[np.flatnonzero(size <= _TOLERANCE * size.min())[-1]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,15 +14,17 @@ from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms.candidates import check_candidate
+from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.mechanisms.subset_selection import SubsetSelection
+from geomstats_ldp.scouting.lognormal import lognormal_frequencies
 from geomstats_ldp.serialization import BAD_CONTENT, SHORT_TEXT, canonical_json, parse_json
-from geomstats_ldp.validation import check_integer, check_scale, finite_array
+from geomstats_ldp.validation import check_all, check_integer, check_scale, finite_array
 
 #: Norms that are told apart: a factor of 10^12, in bins of a factor of 1.41.
 LOWEST, HIGHEST, N_BINS = 1e-6, 1e6, 80
 
-#: Steps of the deconvolution, and the change of the frequencies in all at which it ends earlier.
-_MOST_STEPS, _SMALL_CHANGE = 1000, 1e-6
+#: Error of a frequency with which the law of the norms is found reliably, and fewest answers.
+_ENOUGH_ERROR, _FEWEST = 0.042, 400
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,9 @@ class NormHistogram:
             raise ProtocolError(
                 f"highest must be above lowest={self.lowest!r}; got {self.highest!r}"
             )
-        for name in ("epsilon", "lowest", "highest"):
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        for name in ("lowest", "highest"):
             object.__setattr__(self, name, float(getattr(self, name)))
-        _ = self.mechanism  # which checks epsilon
 
     @cached_property
     def mechanism(self) -> SubsetSelection:
@@ -83,6 +86,15 @@ class NormHistogram:
     def lengths(self) -> np.ndarray:
         """Geometric middle of each bin, shape [n_bins]."""
         return np.sqrt(self.edges[1:] * self.edges[:-1])
+
+    @property
+    def n_enough(self) -> int:
+        """Answers that tell where the norms are: 400, and more under an epsilon below two.
+
+        With fewer, what noise puts into some bins may look like the rows. So many know the
+        frequency of a bin to four hundredths.
+        """
+        return max(_FEWEST, math.ceil(self.mechanism.frequency_variance / _ENOUGH_ERROR**2))
 
     # ---------------------------------------------------------------- records
 
@@ -145,13 +157,10 @@ class NormHistogram:
         return self.mechanism.candidate_points(np.array(numbers, dtype=np.uint64))
 
     def frequencies(self, sets: ArrayLike) -> np.ndarray:
-        r"""Deconvolved frequencies of the bins, smoothed and none negative.
+        """Frequencies of the bins by the lognormal law that fits best.
 
-        The likelihood of a set S is proportional to :math:`\sum_j f_j w_j(S)`, with w_j one for the
-        bins of S and :math:`e^{-\epsilon}` for others. Expectation-maximisation finds the
-        frequencies f that make all sets most likely; a smoothing by the weights (1, 2, 1) / 4 after
-        each step keeps single far bins from gathering the noise (Silverman, Jones, Wilson and
-        Nychka, 1990).
+        The law is the one of the greatest composite likelihood of the counts of the bins; the first
+        bin, in which zeros are as well, has a frequency of its own. See `scouting.lognormal`.
 
         Parameters
         ----------
@@ -166,23 +175,13 @@ class NormHistogram:
         Raises
         ------
         ProtocolError
-            If the shape is wrong, or there is no set.
+            If the shape is wrong, there is no set, or they are not those of this question.
         """
         sets = finite_array("sets", sets, ("n", self.n_bins))
         if len(sets) == 0:
             raise ProtocolError("sets must hold one answer at least; got none")
-        least = np.exp(-self.epsilon)
-        likelihood = least + (1 - least) * sets
-        frequencies = np.full(self.n_bins, 1 / self.n_bins)
-        for _ in range(_MOST_STEPS):
-            shares = (1 / (likelihood @ frequencies)) @ likelihood / len(sets)
-            before, frequencies = frequencies, _smoothed(frequencies * shares)
-            if np.sum(np.abs(frequencies - before)) < _SMALL_CHANGE:
-                break
-        return frequencies
-
-
-def _smoothed(frequencies):
-    """Averages with the neighbours; the ends count themselves in place of the one they lack."""
-    padded = np.pad(frequencies, 1, mode="edge")
-    return (padded[:-2] + 2 * frequencies + padded[2:]) / 4
+        size = self.mechanism.subset_size
+        check_all("sets must hold zeros and ones", (sets == 0) | (sets == 1))
+        check_all(f"sets must name {size} bins each", sets.sum(axis=1) == size)
+        own, other = self.mechanism.own_probability, self.mechanism.other_probability
+        return lognormal_frequencies(sets.sum(axis=0), len(sets), own, other)

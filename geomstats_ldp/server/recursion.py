@@ -11,7 +11,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import InvalidMessageError
 from geomstats_ldp.geometry import dispatch
@@ -30,6 +29,7 @@ from geomstats_ldp.server.regression import (
     first_slot,
     pairs_of_group,
 )
+from geomstats_ldp.twins import jitable, jitable_inline
 
 #: Entries of `State.clock`, of `State.safeguards`, and of a row of `State.weights`.
 N_PARTICIPANTS, N_PAIRS = range(2)
@@ -172,7 +172,7 @@ def make_scratch(shape, dim, pairs_per_round):
     )
 
 
-@register_jitable
+@jitable
 def weight_of(state, group):
     """Weight of a message of a group, relative to the group whose messages tell most.
 
@@ -197,7 +197,7 @@ def weight_of(state, group):
     return least / own
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def open_round(geometry, schedule, state, scratch, n_pairs):
     """Write the 2 * n_pairs queries of the next round to ``scratch.queries`` (pair queries)."""
     n_directions = schedule.directions.shape[0]
@@ -219,7 +219,7 @@ def open_round(geometry, schedule, state, scratch, n_pairs):
         )
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     """Take the answers to the open queries: regression sums, update and average."""
     n_directions, base = schedule.directions.shape[0], state.iterate
@@ -258,7 +258,7 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
     _update(geometry, region, schedule, state, scratch, average, 2 * n_pairs, worth)
 
 
-@register_jitable
+@jitable_inline
 def close_single(geometry, region, schedule, state, scratch, message):
     """Take the answer of an odd last participant: one ordinary update at the iterate."""
     average = scratch.coords[3]
@@ -268,7 +268,7 @@ def close_single(geometry, region, schedule, state, scratch, message):
     _update(geometry, region, schedule, state, scratch, average, 1, worth)
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def _update(geometry, region, schedule, state, scratch, average, n_answers, worth):
     """Capped gradient step, projection and intrinsic running average (pair update).
 
@@ -312,7 +312,7 @@ def _update(geometry, region, schedule, state, scratch, average, n_answers, wort
     assign(scratch.point, state.average)
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def _capped_step(schedule, dim, average, gain_value, step):
     """Write -gain * P U, shortened to the step cap; return whether it was."""
     squared = 0.0

@@ -13,7 +13,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
+
+from geomstats_ldp.twins import jitable, jitable_inline
 
 #: Past this many pairs the start of the window stays where it is.
 _WINDOW_HORIZON = 10**9
@@ -89,20 +90,20 @@ def empty_sums(dim, n_directions, n_groups=1):
     )
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def first_slot(sums, group, n_groups):
     """First slot of a group of participants."""
     return group * (sums.n_pairs.shape[0] // n_groups)
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def pairs_of_group(sums, group, n_groups):
     """Pairs of a group of participants so far."""
     slot = first_slot(sums, group, n_groups)
     return sums.n_pairs[slot + CURRENT] + sums.n_pairs[slot + COMPLETE]
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def add_pair(sums, first, dim, average, half_difference, offset, squared_radius):
     """Add one pair to the cycle in progress of the group with the given first slot."""
     current = first + CURRENT
@@ -116,7 +117,7 @@ def add_pair(sums, first, dim, average, half_difference, offset, squared_radius)
             sums.dd[current, i, j] += half_difference[i] * half_difference[j]
 
 
-@register_jitable
+@jitable
 def close_cycle(sums, first, n_groups, cycle):
     """Move the cycle in progress of a group, its number `cycle` from zero, to its complete ones."""
     dim = sums.d.shape[1]

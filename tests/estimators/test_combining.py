@@ -7,7 +7,14 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
-from geomstats_ldp import PrivateFrechetMean, PrivatePCA, PrivateVMFLocation, combine, compare
+from geomstats_ldp import (
+    PrivateFrechetMean,
+    PrivateLinearRegression,
+    PrivatePCA,
+    PrivateVMFLocation,
+    combine,
+    compare,
+)
 from geomstats_ldp.exceptions import (
     ArgumentTypeError,
     ClippingWarning,
@@ -96,6 +103,33 @@ def test_what_cannot_be_combined_is_refused(parts):
     other = PrivateVMFLocation(initial_point=[1, 0, 0], n_rounds=1, random_state=3).fit(rows)
     with pytest.raises(ProtocolError, match="must have the space"):
         combine(parts[0], other)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_regressions_may_have_bounds_of_their_own(fit_intercept):
+    """Their intercepts are in the unit of each bound inside; coefficients are the user's."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    y = fit_intercept + X @ [0.5, -0.3] + 0.2 * rng.normal(size=4000)
+    options = {"epsilon": 8.0, "n_rounds": 4, "fit_intercept": fit_intercept}
+    models = [PrivateLinearRegression(b, 3.0, random_state=int(b), **options) for b in (2.0, 3.0)]
+    parts = models[0].fit(X[:2000], y[:2000]), models[1].fit(X[2000:], y[2000:])
+    region = combine(*parts)
+    precisions = [np.linalg.inv(part.covariance_) for part in parts]
+    pulled = sum(p @ part.estimate_ for p, part in zip(precisions, parts))
+    np.testing.assert_allclose(region.center, np.linalg.solve(sum(precisions), pulled), rtol=1e-9)
+    with pytest.raises(ProtocolError, match=r"must have the loss .*'feature_bound': 2.0"):
+        compare(*parts)
+
+
+def test_scales_are_part_of_the_target():
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    both = [
+        fit_mean(rows[200 * place :][:200], 3.0, place, loss="pseudo_huber", scale=scale)
+        for place, scale in enumerate((0.5, 1.0))
+    ]
+    with pytest.raises(ProtocolError, match=r"loss of the first one, .*{'scale': 0.5}; got {'scal"):
+        combine(*both)
 
 
 def test_nobody_is_counted_twice(parts, tmp_path):

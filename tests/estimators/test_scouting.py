@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from geomstats_ldp import Participant, PrivatePCA, PrivateVMFLocation
+from geomstats_ldp import (
+    Participant,
+    PrivateFrechetMean,
+    PrivatePCA,
+    PrivateSPDCovariance,
+    PrivateVMFLocation,
+)
 from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.exceptions import FewParticipantsWarning, NotReadyError, ProtocolError
 from geomstats_ldp.scouting import NormParticipant
@@ -177,6 +183,37 @@ def test_what_cannot_scout_says_so():
         scouting_pca().fit_blocks([rows_of(100)], 100)
     with pytest.raises(ProtocolError, match="more than half are above"):
         scouting_pca().fit(rows_of(4000, unit=1e9))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (PrivateSPDCovariance(norm_bound="scout"), "norm_bound"),
+        (PrivateFrechetMean(initial_point="scout"), "initial_point"),
+        (PrivateFrechetMean(data_radius="scout"), "data_radius"),
+        (PrivateVMFLocation(region_radius="scout"), "region_radius"),
+        (scouting_pca(epsilon="scout"), "epsilon"),
+    ],
+)
+def test_a_parameter_that_scouts_cannot_find_says_which_they_can(model, name):
+    message = f"{name} of {type(model).__name__} must not be 'scout': scouts find norm_bound and"
+    for begin in (lambda: model.fit(rows_of(20)), lambda: model.start(3)):
+        with pytest.raises(ProtocolError, match=message):
+            begin()
+
+
+def test_scouts_have_one_epsilon():
+    grouped = scouting_pca(epsilon={"a": 1.0, "b": 2.0})
+    for ask in (lambda: grouped.scout_plan(3), lambda: grouped.fit(rows_of(20))):
+        with pytest.raises(ProtocolError, match="epsilon must be one number where norm_bound='sco"):
+            ask()
+    with pytest.raises(ProtocolError, match="groups must be None where norm_bound='scout'"):
+        scouting_pca().fit(rows_of(20), groups=["a"] * 20)
+
+
+def test_fewer_scouts_than_tell_the_norm_are_warned_of():
+    with pytest.warns(FewParticipantsWarning, match="750 scouts may be too few .* takes 2022"):
+        scouting_pca(epsilon=1.0, initial_point=AXIS).fit(rows_of(3000))
 
 
 @pytest.mark.slow

@@ -173,3 +173,11 @@ def test_a_negligible_bound_leaves_the_share_that_was_asked_for():
     # 64 times the people, 8 times less noise: twice the bound for q = 3.
     ratio = negligible_bound(64_000, (3.0, 1.0), 1.0) / negligible_bound(1000, (3.0, 1.0), 1.0)
     assert ratio == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("power", [0.0, -1.0, np.nan, np.inf])
+def test_a_power_is_positive(power):
+    with pytest.raises(ProtocolError, match=r"^power must be positive and finite"):
+        negligible_bound(1000, (4.0, 1.0), 1.0, power)
+    with pytest.raises(ProtocolError, match=r"^power must be positive and finite"):
+        excess_bound(1.0, (4.0, 1.0), power)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from geomstats_ldp import PrivateHuberRegression, PrivatePCA, Tuning
+from geomstats_ldp import PrivateHuberRegression, PrivateLogisticRegression, PrivatePCA, Tuning
 from geomstats_ldp.exceptions import LDPWarning, MessageError, ProtocolError
 from geomstats_ldp.inference.prediction import weakest_direction
 from geomstats_ldp.protocol import Protocol, RoundPlan
@@ -182,6 +182,8 @@ def test_plans_that_cannot_adapt_are_refused(people):
         PrivateHuberRegression(n_rounds=None, tuning=ADAPTIVE).fit(*people)
     with pytest.raises(ProtocolError, match=r"directions must be .* states a third derivative"):
         PrivatePCA(n_rounds=4, tuning=ADAPTIVE).fit(people[0])
+    with pytest.raises(ProtocolError, match="must not be 'adaptive' for 'logistic_regression'"):
+        PrivateLogisticRegression(n_rounds=4, tuning=ADAPTIVE).fit(people[0], people[1] > 0)
     with pytest.raises(ProtocolError, match=r"directions must be one of \('adaptive',\); got 'up'"):
         PrivatePCA(n_rounds=4, tuning=Tuning(directions="up")).fit(people[0])
     with pytest.raises(ProtocolError, match="adaptive must be False unless"):

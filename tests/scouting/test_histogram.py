@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geomstats_ldp.exceptions import AlreadyAnsweredError, ArgumentTypeError, ProtocolError
-from geomstats_ldp.scouting import NormHistogram, NormParticipant
+from geomstats_ldp.scouting import NormHistogram, NormParticipant, best_norm_bound
 from geomstats_ldp.scouting.device import bins_of, simulate_norms
 
 NORMS = NormHistogram(epsilon=2.0, lowest=0.1, highest=1000.0, n_bins=8)
@@ -25,7 +25,14 @@ def test_what_is_no_record_is_refused(text):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("epsilon", 0.0), ("lowest", 0.0), ("highest", 0.05), ("n_bins", 1), ("n_bins", 2.0)],
+    [
+        ("epsilon", 0.0),
+        ("epsilon", "2"),
+        ("lowest", 0.0),
+        ("highest", 0.05),
+        ("n_bins", 1),
+        ("n_bins", 2.0),
+    ],
 )
 def test_arguments_are_checked(name, value):
     arguments = {**NORMS.to_spec(), name: value}
@@ -70,7 +77,7 @@ def test_a_device_asks_for_what_protects_its_owner():
     assert not NormParticipant(NORMS, fingerprint=NORMS.fingerprint).has_answered
 
 
-def test_deconvolved_frequencies_are_less_than_a_bin_off():
+def test_the_frequencies_of_a_lognormal_law_are_less_than_a_bin_off():
     rng = np.random.default_rng(0)
     norms = NormHistogram(epsilon=4.0)
     lengths = np.exp(rng.normal(np.log(50.0), 0.8, size=10_000))
@@ -82,7 +89,71 @@ def test_deconvolved_frequencies_are_less_than_a_bin_off():
     assert (below[1:-2] - noise < sums).all() and (sums < below[3:] + noise).all()
 
 
-@pytest.mark.parametrize("sets", [np.ones((3, 7)), np.empty((0, 8)), [[np.nan] * 8]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        np.ones((3, 7)),
+        np.empty((0, 8)),
+        [[np.nan] * 8],
+        np.full((3, 8), 0.5),
+        np.ones((3, 8)),  # one bin is named
+        np.zeros((3, 8)),
+    ],
+)
 def test_what_are_no_sets_is_refused(sets):
     with pytest.raises(ProtocolError, match="sets must"):
         NORMS.frequencies(sets)
+
+
+def test_the_law_is_moved_by_as_many_bins_as_the_unit():
+    """A bound that follows from it has the unit of the data, whatever bins noise fell into."""
+    rng = np.random.default_rng(0)
+    norms = NormHistogram(epsilon=2.0)
+    sets = simulate_norms(norms, np.exp(rng.normal(size=(400, 1))), rng)
+    found = norms.frequencies(sets)
+    for shift in (-20, 7, 20):
+        moved = norms.frequencies(np.roll(sets, shift, axis=1))
+        assert np.argmax(moved) - np.argmax(found) == shift
+        np.testing.assert_allclose(np.roll(moved, -shift)[21:-20], found[21:-20], atol=0.05)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_zeros_have_a_bin_of_their_own(share):
+    rng = np.random.default_rng(1)
+    norms = NormHistogram(epsilon=2.0)
+    lengths = np.where(rng.random(4000) < share, 0.0, np.exp(rng.normal(3.0, 0.3, size=4000)))
+    found = norms.frequencies(simulate_norms(norms, lengths[:, None], rng))
+    error = np.sqrt(norms.mechanism.frequency_variance / 4000)
+    assert found[0] == pytest.approx(share, abs=4 * error)
+    middle = norms.lengths[np.searchsorted(np.cumsum(found[1:]), found[1:].sum() / 2) + 1]
+    assert middle == pytest.approx(np.exp(3.0), rel=0.3)
+
+
+def test_nobody_has_answered_yet():
+    assert NORMS.sets([]).shape == (0, 8)
+
+
+def test_more_answers_are_enough_under_less_epsilon():
+    enough = [NormHistogram(epsilon=epsilon).n_enough for epsilon in (4.0, 2.0, 1.0, 0.5)]
+    assert enough[0] == enough[1] == 400 and 1900 < enough[2] < 2100 and enough[3] > 4 * enough[2]
+
+
+@pytest.mark.parametrize(("law", "epsilon"), [("normal", 2.0), ("t3", 2.0), ("lognormal", 4.0)])
+def test_the_bound_has_the_unit_of_the_data(law, epsilon):
+    """Within two bins of the best by its own criterion, for units within a factor of 1,000."""
+    rng = np.random.default_rng(2)
+    norms, noise, width = NormHistogram(epsilon=epsilon), 5.0 / epsilon, 4
+    scales = {"normal": 1.0, "t3": np.sqrt(3 / rng.chisquare(3, size=20_000))}
+    scales["lognormal"] = np.exp(0.7 * rng.normal(size=20_000))
+    lengths = scales[law] * np.linalg.norm(rng.normal(size=(20_000, width)), axis=1)
+    fine = np.geomspace(1e-3, 1e3, 801)
+    edges = np.append(fine[:-1] * np.sqrt(fine[1:] / fine[:-1]), np.inf)
+    shares = np.histogram(lengths, np.append(0.0, edges))[0] / len(lengths)
+    best, bin_width = best_norm_bound(fine, shares, noise, width), norms.edges[1] / norms.edges[0]
+    off = []
+    for unit in 1000.0 ** rng.uniform(size=20):
+        rows = unit * rng.choice(lengths, size=(400, 1))
+        found = norms.frequencies(simulate_norms(norms, rows, rng))
+        bound = best_norm_bound(norms.lengths, found, noise, width)
+        off.append(np.log(bound / unit / best) / np.log(bin_width))
+    assert np.abs(np.median(off)) < 0.5 and np.abs(off).max() < 2.5

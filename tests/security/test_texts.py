@@ -1,7 +1,6 @@
 """Texts from outside: what a generous JSON parser lets pass is refused, by the package's errors."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -60,9 +59,8 @@ def test_long_integers_are_refused_before_they_are_computed(texts, kind):
     record = json.loads(texts[kind])
     name = {Message: "round", Query: "index", Protocol: "pairs_per_round"}[kind]
     text = texts[kind].replace(f'"{name}":{record[name]}', f'"{name}":' + "9" * 900_000)
-    start = time.perf_counter()
+    # int() has an error of its own for so many digits, so that it was not asked.
     refused(kind, text, "at most 20 digits")
-    assert time.perf_counter() - start < 1.0  # int() would take minutes
 
 
 @KINDS

@@ -123,7 +123,7 @@ def test_texts_whose_groups_are_none_are_refused(protocol, change, match):
     [
         ({"epsilon": {}}, "epsilon must name 1 to 64 groups; got 0"),
         ({"epsilon": {1: 2.0}}, "epsilon must name groups by texts"),
-        ({"epsilon": {"a": -1.0}}, "epsilon must be"),
+        ({"epsilon": {"a": -1.0}}, "epsilon of group 'a' must be"),
     ],
 )
 def test_epsilons_that_are_no_groups_are_refused(options, match):

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_real, check_scale, real_array
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def spherical_cap(center: ArrayLike, height: float, holds_queries: bool = False)
     return geodesic_ball(center, math.acos(height), holds_queries)
 
 
-@register_jitable
+@jitable
 def project_to_ball(region, geometry, room, point, vectors, coords, out):
     """Metric projection, along the geodesic to the centre; see `project`."""
     radius = region.radius - room

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_integer, check_positive
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = Fals
     return SpectralBand(math.sqrt(lower * upper) * np.eye(n), lower, upper, bool(holds_queries))
 
 
-@register_jitable
+@jitable
 def project_to_band(region, geometry, room, point, vectors, coords, out):
     """Metric projection, which cuts the eigenvalues; see `project`."""
     lower, upper = region.lower * math.exp(room), region.upper * math.exp(-room)

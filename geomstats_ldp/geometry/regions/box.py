@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
@@ -13,6 +12,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_shape, real_array
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def log_box(center: ArrayLike, half_widths: ArrayLike, holds_queries: bool = Fal
     return LogBox(np.array(real_array("center", center)), half_widths, bool(holds_queries))
 
 
-@register_jitable
+@jitable
 def project_to_box(region, geometry, room, point, vectors, coords, out):
     """Metric projection, coordinate by coordinate; see `project`."""
     dispatch.log_coords(geometry, point, region.center, vectors[0], coords)

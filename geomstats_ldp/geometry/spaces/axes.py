@@ -11,9 +11,9 @@ geomstats engine runs it so where geomstats loses digits.
 from __future__ import annotations
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry.elementwise import choose
+from geomstats_ldp.twins import jitable_inline
 
 #: Largest number of ambient coordinates that is compiled for itself.
 _MOST = 4
@@ -24,13 +24,13 @@ def axes_of(width):
     return tuple(range(width)) if width <= _MOST else ()
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def width_of(axes, vector):
     """Length of an ambient vector, a constant where there are axes."""
     return len(axes) if len(axes) > 0 else vector.shape[0]
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def distance_between(axes, a, b):
     """Euclidean distance; scaled before squaring, so that no square leaves the range of doubles."""
     largest = 0.0

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from geomstats.geometry.euclidean import Euclidean
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
@@ -16,7 +15,7 @@ from geomstats_ldp.geometry.spaces.axes import (
     distance_between,
     width_of,
 )
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 
 class EuclideanGeometry(Geometry):
@@ -77,41 +76,41 @@ class EuclideanTwin(NamedTuple):
     axes: tuple
 
 
-@register_jitable
+@jitable
 def _dim(twin):
     return width_of(twin.axes, twin.basis)
 
 
-@register_jitable
+@jitable
 def _exp(twin, tangent_vec, base_point, out):
     for i in range(_dim(twin)):
         out[i] = base_point[i] + tangent_vec[i]
 
 
-@register_jitable
+@jitable
 def _log(twin, point, base_point, out):
     for i in range(_dim(twin)):
         out[i] = point[i] - base_point[i]
 
 
-@register_jitable
+@jitable
 def _dist(twin, point_a, point_b):
     return distance_between(twin.axes, point_a, point_b)
 
 
-@register_jitable
+@jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
     for i in range(_dim(twin)):
         out[i] = tangent_vec[i]
 
 
-@register_jitable
+@jitable
 def _to_tangent(twin, vector, base_point, out):
     for i in range(_dim(twin)):
         out[i] = vector[i]
 
 
-@register_jitable
+@jitable
 def _lift(twin, coords, point, out):
     for i in range(_dim(twin)):
         entry = 0.0
@@ -120,7 +119,7 @@ def _lift(twin, coords, point, out):
         out[i] = entry
 
 
-@register_jitable
+@jitable
 def _coordinates(twin, tangent_vec, point, out):
     for j in range(_dim(twin)):
         entry = 0.0
@@ -129,7 +128,7 @@ def _coordinates(twin, tangent_vec, point, out):
         out[j] = entry
 
 
-@register_jitable
+@jitable
 def _settle(twin, point, out):
     for i in range(_dim(twin)):
         out[i] = point[i]

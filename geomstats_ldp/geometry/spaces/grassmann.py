@@ -17,7 +17,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.metric_space import SURELY_ON
@@ -30,7 +29,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     subtract,
     symmetrise,
 )
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 #: Squares of angles under which the series of a quotient is exact to rounding.
 _SMALL_SQUARE = 1e-8
@@ -58,7 +57,7 @@ class GrassmannTwin(NamedTuple):
     axes: tuple
 
 
-@register_jitable
+@jitable
 def _from_spectrum(axes, vectors, values, scratch, out):
     """Write vectors diag(values) vectors^T to out; the values are on a diagonal."""
     for i in range(width_of(axes, out)):
@@ -68,7 +67,7 @@ def _from_spectrum(axes, vectors, values, scratch, out):
     symmetrise(axes, out)
 
 
-@register_jitable
+@jitable
 def _squared_cosines(twin, point, base_point):
     """Eigenvalues of C, on the diagonal of `work[0]`, with eigenvectors in `work[1]`."""
     total = twin.work[2]
@@ -79,7 +78,7 @@ def _squared_cosines(twin, point, base_point):
     eigen(twin.axes, twin.work[0], twin.work[1])
 
 
-@register_jitable
+@jitable
 def _rotation(twin, point, base_point, out):
     """Write the direct rotation from `base_point` to `point` to out."""
     n, spectrum = width_of(twin.axes, point), twin.work[0]
@@ -96,7 +95,7 @@ def _rotation(twin, point, base_point, out):
     product(twin.axes, factor, root, out)
 
 
-@register_jitable
+@jitable
 def _exp(twin, tangent_vec, base_point, out):
     n, spectrum = width_of(twin.axes, out), twin.work[0]
     vectors, scratch = twin.work[1], twin.work[2]
@@ -126,7 +125,7 @@ def _exp(twin, tangent_vec, base_point, out):
     _settle(twin, even, out)
 
 
-@register_jitable
+@jitable
 def _log(twin, point, base_point, out):
     """V = (sin V cos V) (V / sin V cos V); the first is the off-diagonal part of the point."""
     n, spectrum = width_of(twin.axes, out), twin.work[0]
@@ -144,7 +143,7 @@ def _log(twin, point, base_point, out):
     symmetrise(twin.axes, out)
 
 
-@register_jitable
+@jitable
 def _dist(twin, point_a, point_b):
     gap, spectrum, vectors = twin.work[2], twin.work[0], twin.work[1]
     subtract(twin.axes, point_a, point_b, gap)
@@ -157,13 +156,13 @@ def _dist(twin, point_a, point_b):
     return math.sqrt(squared)
 
 
-@register_jitable
+@jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _rotation(twin, end_point, base_point, twin.work[5])
     congruence(twin.axes, twin.work[5], tangent_vec, twin.work[2], out)
 
 
-@register_jitable
+@jitable
 def _to_tangent(twin, vector, base_point, out):
     """PS + SP - 2 PSP, with S the symmetric part of the vector."""
     n, scratch, inner = width_of(twin.axes, out), twin.work[2], twin.work[1]
@@ -178,7 +177,7 @@ def _to_tangent(twin, vector, base_point, out):
     symmetrise(twin.axes, out)
 
 
-@register_jitable
+@jitable
 def _lift(twin, coords, point, out):
     n, vector = width_of(twin.axes, out), twin.work[6]
     for i in range(n):
@@ -190,7 +189,7 @@ def _lift(twin, coords, point, out):
     _transport(twin, vector, twin.reference, point, out)
 
 
-@register_jitable
+@jitable
 def _coordinates(twin, tangent_vec, point, out):
     n, vector = width_of(twin.axes, point), twin.work[6]
     _transport(twin, tangent_vec, point, twin.reference, vector)
@@ -202,12 +201,12 @@ def _coordinates(twin, tangent_vec, point, out):
         out[k] = total
 
 
-@register_jitable
+@jitable
 def _dim(twin):
     return twin.frame.shape[0]
 
 
-@register_jitable
+@jitable
 def _settle(twin, point, out):
     """One step P <- 3 P^2 - 2 P^3; whether the point was a projection of the rank to rounding."""
     n, squared, trace = width_of(twin.axes, point), twin.work[1], 0.0

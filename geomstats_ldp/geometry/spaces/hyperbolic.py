@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 from geomstats.geometry.hyperboloid import Hyperboloid, HyperboloidMetric
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import choose
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import axes_of, coordinates_first, on_batches, width_of
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 #: Where geomstats keeps twelve digits: displacement, and time coordinates of what enters.
 _TRUSTED_LENGTHS = (0.1, 3.0)
@@ -163,12 +162,12 @@ class HyperbolicTwin(NamedTuple):
 _ANY = HyperbolicTwin(None, None, ())
 
 
-@register_jitable
+@jitable
 def _dim(twin):
     return width_of(twin.axes, twin.reference) - 1
 
 
-@register_jitable
+@jitable
 def _spatial_dot(twin, a, b):
     total = 0.0
     for i in range(1, width_of(twin.axes, a)):
@@ -176,7 +175,7 @@ def _spatial_dot(twin, a, b):
     return total
 
 
-@register_jitable
+@jitable
 def _plane(twin, p, q):
     """What the shorter spatial vector b and the part of the other across it span.
 
@@ -228,25 +227,25 @@ def _plane(twin, p, q):
     return flip, along, unit * unit * square, unit * unit * across, half
 
 
-@register_jitable
+@jitable
 def _side(flip, along, p_i, q_i):
     """Coordinate of the part across, see `_plane`."""
     return choose(flip, (p_i - q_i) - along * q_i, (q_i - p_i) - along * p_i)
 
 
-@register_jitable
+@jitable
 def _dist(twin, point_a, point_b):
     return 2.0 * np.arcsinh(_plane(twin, point_a, point_b)[4])
 
 
-@register_jitable
+@jitable
 def _shift(twin, tangent_vec, base_point):
     """Multiple of the point that a transport to the origin takes off the spatial coordinates."""
     along = _spatial_dot(twin, base_point, tangent_vec)
     return along / (base_point[0] * (1.0 + base_point[0]))
 
 
-@register_jitable
+@jitable
 def _to_origin(twin, tangent_vec, base_point, out):
     """Parallel transport to the origin of the sheet; an isometry to the spatial coordinates."""
     shift = _shift(twin, tangent_vec, base_point)
@@ -255,7 +254,7 @@ def _to_origin(twin, tangent_vec, base_point, out):
         out[i] = tangent_vec[i] - shift * base_point[i]
 
 
-@register_jitable
+@jitable
 def _exp(twin, tangent_vec, base_point, out):
     _to_origin(twin, tangent_vec, base_point, out)
     length = np.sqrt(_spatial_dot(twin, out, out))
@@ -266,7 +265,7 @@ def _exp(twin, tangent_vec, base_point, out):
     out[0] = np.sqrt(1.0 + _spatial_dot(twin, out, out))
 
 
-@register_jitable
+@jitable
 def _log(twin, point, base_point, out):
     half = _plane(twin, point, base_point)[4]
     sine = 2.0 * half * np.sqrt(1.0 + half * half)
@@ -278,7 +277,7 @@ def _log(twin, point, base_point, out):
     out[0] = _spatial_dot(twin, base_point, out) / base_point[0]
 
 
-@register_jitable
+@jitable
 def _turn(plane, p_time, q_time, along_base, along_side):
     """Coefficients of the base and the side in what a turn adds to a vector at the origin.
 
@@ -296,7 +295,7 @@ def _turn(plane, p_time, q_time, along_base, along_side):
     )
 
 
-@register_jitable
+@jitable
 def _turn_and_leave(twin, p, q, out):
     """Turn the vector out[1:] at the origin for the way from p to q, and transport it to q."""
     plane = _plane(twin, p, q)
@@ -314,13 +313,13 @@ def _turn_and_leave(twin, p, q, out):
         out[i] += scale * q[i]
 
 
-@register_jitable
+@jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _to_origin(twin, tangent_vec, base_point, out)
     _turn_and_leave(twin, base_point, end_point, out)
 
 
-@register_jitable
+@jitable
 def _to_tangent(twin, vector, base_point, out):
     product = -vector[0] * base_point[0]
     size = np.abs(product)
@@ -336,7 +335,7 @@ def _to_tangent(twin, vector, base_point, out):
     out[0] = _spatial_dot(twin, out, base_point) / base_point[0]
 
 
-@register_jitable
+@jitable
 def _lift(twin, coords, point, out):
     for i in range(1, _dim(twin) + 1):
         entry = 0.0
@@ -346,7 +345,7 @@ def _lift(twin, coords, point, out):
     _turn_and_leave(twin, twin.reference, point, out)
 
 
-@register_jitable
+@jitable
 def _coordinates(twin, tangent_vec, point, out):
     end = twin.reference
     plane = _plane(twin, point, end)
@@ -367,7 +366,7 @@ def _coordinates(twin, tangent_vec, point, out):
         out[j] = entry
 
 
-@register_jitable
+@jitable
 def _settle(twin, point, out):
     for i in range(1, _dim(twin) + 1):
         out[i] = point[i]

@@ -7,7 +7,6 @@ from abc import abstractmethod
 
 import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
@@ -19,6 +18,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     n_coordinates,
     symmetrise,
 )
+from geomstats_ldp.twins import jitable
 
 #: Where geomstats keeps twelve digits: eigenvalues of the points, and their distance. It compares
 #: eigenvalues absolutely, and takes powers of 1 x 1 matrices to be numbers.
@@ -204,7 +204,7 @@ def coordinate_matrices(n):
 # ---------------------------------------------------------------- kernels of both metrics
 
 
-@register_jitable
+@jitable
 def settle(twin, point, out):
     """Write the symmetric part to out; return whether it is positive definite for certain.
 
@@ -226,14 +226,14 @@ def settle(twin, point, out):
     return True
 
 
-@register_jitable
+@jitable
 def to_tangent(twin, vector, base_point, out):
     """Symmetric part, for the compiled engine."""
     copy(twin.axes, vector, out)
     symmetrise(twin.axes, out)
 
 
-@register_jitable
+@jitable
 def dim_of(twin):
     """Dimension of the space, for the compiled engine."""
     return n_coordinates(twin.axes, twin.work[0])

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from geomstats.geometry.spd_matrices import SPDAffineMetric
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
@@ -44,7 +43,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     symmetrise,
     whiten,
 )
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 
 class SPDAffineGeometry(SPDGeometry):
@@ -163,7 +162,7 @@ class SPDAffineTwin(NamedTuple):
     axes: tuple
 
 
-@register_jitable
+@jitable
 def _relative_spectrum(twin, factor, base_point, point, difference, spectrum, vectors):
     """Eigenvalues of M = L^-1 Y L^-T on the diagonal of `spectrum`, and its eigenvectors.
 
@@ -183,12 +182,12 @@ def _relative_spectrum(twin, factor, base_point, point, difference, spectrum, ve
     return close
 
 
-@register_jitable
+@jitable
 def _log_value(value, close):
     return math.log1p(value) if close else math.log(value)
 
 
-@register_jitable
+@jitable
 def _roots(twin, factor, base_point, point, root, inverse):
     """Write M^(1/2) and M^(-1/2) for M = L^-1 Y L^-T; overwrites `twin.work[1:4]`."""
     spectrum, vectors, scratch = twin.work[1], twin.work[2], twin.work[3]
@@ -211,7 +210,7 @@ def _roots(twin, factor, base_point, point, root, inverse):
             inverse[j, i] = inverse[i, j]
 
 
-@register_jitable
+@jitable
 def _frame_at(twin, point):
     """Bring `twin.last` to a point; a participant and a round ask for the same one many times."""
     known = True
@@ -224,7 +223,7 @@ def _frame_at(twin, point):
         copy(twin.axes, point, twin.last[0])
 
 
-@register_jitable
+@jitable
 def _exp(twin, tangent_vec, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     cholesky(twin.axes, base_point, factor)
@@ -234,7 +233,7 @@ def _exp(twin, tangent_vec, base_point, out):
     exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
 
 
-@register_jitable
+@jitable
 def _log(twin, point, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     scaled = twin.work[4]
@@ -249,7 +248,7 @@ def _log(twin, point, base_point, out):
     symmetrise(twin.axes, out)
 
 
-@register_jitable
+@jitable
 def _dist(twin, point_a, point_b):
     factor, spectrum = twin.work[0], twin.work[1]
     cholesky(twin.axes, point_a, factor)
@@ -266,7 +265,7 @@ def _dist(twin, point_a, point_b):
     return largest * math.sqrt(squared)
 
 
-@register_jitable
+@jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, and the transported vector is E V E^T
     factor, whitened, root = twin.work[0], twin.work[4], out
@@ -278,14 +277,14 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
     congruence(twin.axes, twin.work[1], whitened, twin.work[2], out)
 
 
-@register_jitable
+@jitable
 def _lift(twin, coords, point, out):
     _frame_at(twin, point)
     combine(twin.axes, coords, twin.frame, twin.work[4])
     congruence(twin.axes, twin.last[1], twin.work[4], twin.work[1], out)
 
 
-@register_jitable
+@jitable
 def _coordinates(twin, tangent_vec, point, out):
     _frame_at(twin, point)
     whiten(twin.axes, twin.factor, tangent_vec, twin.work[0])

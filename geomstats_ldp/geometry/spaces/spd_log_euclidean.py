@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
@@ -47,7 +46,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     subtract,
     symmetrise,
 )
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 #: A rotation of the eigenvectors must leave half of the digits of the smallest eigenvalue.
 _LARGEST_CONDITION = 1e8
@@ -159,7 +158,7 @@ class SPDLogEuclideanTwin(NamedTuple):
     axes: tuple
 
 
-@register_jitable
+@jitable
 def _log_slope(a, b):
     """Divided difference (log a - log b) / (a - b), also for nearly equal arguments."""
     difference = a - b
@@ -169,7 +168,7 @@ def _log_slope(a, b):
     return choose(difference == 0.0, 1.0 / a, rise / choose(difference == 0.0, 1.0, difference))
 
 
-@register_jitable
+@jitable
 def _to_logarithms(twin, tangent_vec, point, out):
     """Differential of log at a point."""
     spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
@@ -179,7 +178,7 @@ def _to_logarithms(twin, tangent_vec, point, out):
     congruence(twin.axes, vectors, inner, scratch, out)
 
 
-@register_jitable
+@jitable
 def _log_slopes_times(twin, spectrum, vectors, tangent_vec, scratch, out):
     """Differential of log in the eigenbasis of the point."""
     product(twin.axes, tangent_vec, vectors, scratch)
@@ -189,7 +188,7 @@ def _log_slopes_times(twin, spectrum, vectors, tangent_vec, scratch, out):
             out[i, j] *= _log_slope(spectrum[i, i], spectrum[j, j])
 
 
-@register_jitable
+@jitable
 def _from_logarithms(twin, spectrum, vectors, vector, scratch, inner, out):
     """Differential of exp at the logarithm of the point of the given eigenvalues and vectors."""
     product(twin.axes, vector, vectors, scratch)
@@ -200,7 +199,7 @@ def _from_logarithms(twin, spectrum, vectors, vector, scratch, inner, out):
     congruence(twin.axes, vectors, inner, scratch, out)
 
 
-@register_jitable
+@jitable
 def _log_difference(twin, point, base_point):
     """Write log Y - log X to `twin.work[5]`; leaves the eigenbasis of X in `twin.work[:2]`.
 
@@ -224,7 +223,7 @@ def _log_difference(twin, point, base_point):
     symmetrise(twin.axes, out)
 
 
-@register_jitable
+@jitable
 def _exp(twin, tangent_vec, base_point, out):
     spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     copy(twin.axes, base_point, spectrum)
@@ -239,14 +238,14 @@ def _exp(twin, tangent_vec, base_point, out):
     exp_congruence(twin.axes, scratch, inner, spectrum, out)
 
 
-@register_jitable
+@jitable
 def _log(twin, point, base_point, out):
     _log_difference(twin, point, base_point)
     spectrum, vectors = twin.work[0], twin.work[1]
     _from_logarithms(twin, spectrum, vectors, twin.work[5], twin.work[2], twin.work[3], out)
 
 
-@register_jitable
+@jitable
 def _dist(twin, point_a, point_b):
     _log_difference(twin, point_b, point_a)
     largest = 0.0
@@ -262,7 +261,7 @@ def _dist(twin, point_a, point_b):
     return largest * math.sqrt(squared)
 
 
-@register_jitable
+@jitable
 def _arrive(twin, vector, point, out):
     """Differential of exp that takes a vector at the logarithm to the point itself."""
     spectrum, vectors = twin.work[0], twin.work[1]
@@ -271,19 +270,19 @@ def _arrive(twin, vector, point, out):
     _from_logarithms(twin, spectrum, vectors, vector, twin.work[2], twin.work[3], out)
 
 
-@register_jitable
+@jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _to_logarithms(twin, tangent_vec, base_point, twin.work[4])
     _arrive(twin, twin.work[4], end_point, out)
 
 
-@register_jitable
+@jitable
 def _lift(twin, coords, point, out):
     combine(twin.axes, coords, twin.frame, twin.work[4])
     _arrive(twin, twin.work[4], point, out)
 
 
-@register_jitable
+@jitable
 def _coordinates(twin, tangent_vec, point, out):
     _to_logarithms(twin, tangent_vec, point, twin.work[4])
     coordinates(twin.axes, twin.work[4], twin.frame, out)

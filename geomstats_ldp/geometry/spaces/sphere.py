@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from geomstats.geometry.hypersphere import Hypersphere
-from numba.extending import register_jitable
 
 from geomstats_ldp.exceptions import CutLocusError
 from geomstats_ldp.geometry import dispatch
@@ -25,7 +24,7 @@ from geomstats_ldp.geometry.spaces.axes import (
     on_batches,
     width_of,
 )
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 #: An angle this close to pi leaves no digits for the direction of the logarithm.
 _ANTIPODAL_MARGIN = 1e-7
@@ -168,12 +167,12 @@ class SphereTwin(NamedTuple):
 _ANY = SphereTwin(None, None, False, ())
 
 
-@register_jitable
+@jitable
 def _dim(twin):
     return width_of(twin.axes, twin.reference) - 1
 
 
-@register_jitable
+@jitable
 def _dot(twin, a, b):
     total = 0.0
     for i in range(width_of(twin.axes, a)):
@@ -181,7 +180,7 @@ def _dot(twin, a, b):
     return total
 
 
-@register_jitable
+@jitable
 def _normalised_sum(twin, factor_a, a, factor_b, b, out):
     squared = 0.0
     for i in range(_dim(twin) + 1):
@@ -193,7 +192,7 @@ def _normalised_sum(twin, factor_a, a, factor_b, b, out):
         out[i] *= scale
 
 
-@register_jitable
+@jitable
 def _length_of_sum(twin, a, b):
     squared = 0.0
     for i in range(width_of(twin.axes, a)):
@@ -201,20 +200,20 @@ def _length_of_sum(twin, a, b):
     return np.sqrt(squared)
 
 
-@register_jitable
+@jitable
 def _dist(twin, point_a, point_b):
     chord = distance_between(twin.axes, point_a, point_b)
     return 2.0 * np.arctan2(chord, _length_of_sum(twin, point_a, point_b))
 
 
-@register_jitable
+@jitable
 def _exp(twin, tangent_vec, base_point, out):
     angle = np.sqrt(_dot(twin, tangent_vec, tangent_vec))
     sinc = np.sin(angle) / angle if angle > 0.0 else 1.0
     _normalised_sum(twin, np.cos(angle), base_point, sinc, tangent_vec, out)
 
 
-@register_jitable
+@jitable
 def _log(twin, point, base_point, out):
     chord = distance_between(twin.axes, point, base_point)
     other = _length_of_sum(twin, point, base_point)
@@ -228,7 +227,7 @@ def _log(twin, point, base_point, out):
         out[i] = scale * ((point[i] - base_point[i]) + along * base_point[i])
 
 
-@register_jitable
+@jitable
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # 1 + <a, b> = |a + b|^2 / 2
     plus = 0.0
@@ -239,7 +238,7 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
         out[i] = tangent_vec[i] - scale * (base_point[i] + end_point[i])
 
 
-@register_jitable
+@jitable
 def _retract(twin, tangent_vec, base_point, out):
     if twin.projection:
         _normalised_sum(twin, 1.0, base_point, 1.0, tangent_vec, out)
@@ -247,14 +246,14 @@ def _retract(twin, tangent_vec, base_point, out):
         _exp(twin, tangent_vec, base_point, out)
 
 
-@register_jitable
+@jitable
 def _to_tangent(twin, vector, base_point, out):
     radial = _dot(twin, vector, base_point)
     for i in range(_dim(twin) + 1):
         out[i] = vector[i] - radial * base_point[i]
 
 
-@register_jitable
+@jitable
 def _lift(twin, coords, point, out):
     plus = 0.0
     along = 0.0
@@ -270,7 +269,7 @@ def _lift(twin, coords, point, out):
         out[i] -= scale * (twin.reference[i] + point[i])
 
 
-@register_jitable
+@jitable
 def _coordinates(twin, tangent_vec, point, out):
     plus = 0.0
     along = 0.0
@@ -286,7 +285,7 @@ def _coordinates(twin, tangent_vec, point, out):
         out[j] = entry
 
 
-@register_jitable
+@jitable
 def _settle(twin, point, out):
     norm = np.sqrt(_dot(twin, point, point))
     if not abs(norm - 1.0) < SURELY_ON:

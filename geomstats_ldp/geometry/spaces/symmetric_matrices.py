@@ -10,23 +10,23 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry.spaces.axes import width_of
+from geomstats_ldp.twins import jitable, jitable_inline
 
 _EPSILON = float(np.finfo(float).eps)
 #: Cyclic Jacobi converges quadratically: five to eight sweeps do for the sizes in use.
 _MAX_SWEEPS = 30
 
 
-@register_jitable(forceinline=True)
+@jitable_inline
 def n_coordinates(axes, matrix):
     """Dimension of the space of symmetric matrices."""
     n = width_of(axes, matrix)
     return n * (n + 1) // 2
 
 
-@register_jitable
+@jitable
 def copy(axes, a, out):
     """Write a to out, entry by entry."""
     for i in range(width_of(axes, a)):
@@ -34,7 +34,7 @@ def copy(axes, a, out):
             out[i, j] = a[i, j]
 
 
-@register_jitable
+@jitable
 def subtract(axes, a, b, out):
     """Write a - b to out."""
     for i in range(width_of(axes, a)):
@@ -42,7 +42,7 @@ def subtract(axes, a, b, out):
             out[i, j] = a[i, j] - b[i, j]
 
 
-@register_jitable
+@jitable
 def symmetrise(axes, out):
     """Replace a matrix by its symmetric part."""
     for i in range(width_of(axes, out)):
@@ -51,7 +51,7 @@ def symmetrise(axes, out):
             out[j, i] = out[i, j]
 
 
-@register_jitable
+@jitable
 def product(axes, a, b, out):
     """Write a b to out."""
     for i in range(width_of(axes, a)):
@@ -62,7 +62,7 @@ def product(axes, a, b, out):
             out[i, j] = total
 
 
-@register_jitable
+@jitable
 def product_left_transposed(axes, a, b, out):
     """Write a^T b to out."""
     for i in range(width_of(axes, a)):
@@ -73,7 +73,7 @@ def product_left_transposed(axes, a, b, out):
             out[i, j] = total
 
 
-@register_jitable
+@jitable
 def product_right_transposed(axes, a, b, out):
     """Write a b^T to out."""
     for i in range(width_of(axes, a)):
@@ -84,7 +84,7 @@ def product_right_transposed(axes, a, b, out):
             out[i, j] = total
 
 
-@register_jitable
+@jitable
 def congruence(axes, a, b, scratch, out):
     """Write the symmetric part of a b a^T to out."""
     product(axes, a, b, scratch)
@@ -92,7 +92,7 @@ def congruence(axes, a, b, scratch, out):
     symmetrise(axes, out)
 
 
-@register_jitable
+@jitable
 def combine(axes, coords, matrices, out):
     """Write the sum of coords[j] * matrices[j] to out."""
     for i in range(width_of(axes, out)):
@@ -103,7 +103,7 @@ def combine(axes, coords, matrices, out):
             out[i, k] = total
 
 
-@register_jitable
+@jitable
 def coordinates(axes, matrix, matrices, out):
     """Write the Frobenius products of matrix with each of matrices to out."""
     for j in range(n_coordinates(axes, matrix)):
@@ -114,7 +114,7 @@ def coordinates(axes, matrix, matrices, out):
         out[j] = total
 
 
-@register_jitable
+@jitable
 def cholesky(axes, matrix, out):
     """Write the lower triangular L with L L^T = matrix to out; NaN where it is not positive."""
     for j in range(width_of(axes, matrix)):
@@ -130,7 +130,7 @@ def cholesky(axes, matrix, out):
                 out[i, j] = total / out[j, j]
 
 
-@register_jitable
+@jitable
 def whiten(axes, factor, matrix, out):
     """Write L^-1 matrix L^-T to out, for the lower triangular L in factor."""
     n = width_of(axes, matrix)
@@ -149,7 +149,7 @@ def whiten(axes, factor, matrix, out):
     symmetrise(axes, out)
 
 
-@register_jitable
+@jitable
 def eigen(axes, matrix, vectors):
     """Diagonalise a symmetric matrix in place; its diagonal is then that of the eigenvalues.
 
@@ -174,7 +174,7 @@ def eigen(axes, matrix, vectors):
             break
 
 
-@register_jitable
+@jitable
 def _rotate(axes, matrix, vectors, p, q):
     """One Jacobi rotation, which makes entry (p, q) zero."""
     entry = matrix[p, q]
@@ -203,7 +203,7 @@ def _rotate(axes, matrix, vectors, p, q):
         vectors[k, q] = at_q + sine * (at_p - ratio * at_q)
 
 
-@register_jitable
+@jitable
 def exp_congruence(axes, vectors, spectrum, scratch, out):
     """Write vectors diag(exp(values)) vectors^T to out, for the values on the diagonal of spectrum.
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.server.recursion import N_PARTICIPANTS, close_single
+from geomstats_ldp.twins import jitable
 
 
 class CentredSums(NamedTuple):
@@ -72,7 +72,7 @@ def make_checkpoints(starts, stops, shape, dim):
     )
 
 
-@register_jitable
+@jitable
 def add_row(sums, checkpoint, displacement, score):
     """Add one displacement and score; sums stay centred, so nothing cancels later."""
     dim = displacement.shape[0]
@@ -91,7 +91,7 @@ def add_row(sums, checkpoint, displacement, score):
         means[1, i] += share * (score[i] - means[1, i])
 
 
-@register_jitable
+@jitable
 def displacement_into(geometry, query, anchor, vector, out):
     """Frame coordinates of Log_anchor(query), whatever the retraction; `vector` is scratch.
 
@@ -101,7 +101,7 @@ def displacement_into(geometry, query, anchor, vector, out):
     dispatch.log_coords(geometry, query, anchor, vector, out)
 
 
-@register_jitable
+@jitable
 def take_answer(crowd, state, checkpoints, message):
     """Take the answer of the next participant, who was asked at the iterate.
 
@@ -126,7 +126,7 @@ def take_answer(crowd, state, checkpoints, message):
             assign(state.safeguards, checkpoints.safeguards[c])
 
 
-@register_jitable
+@jitable
 def open_probes(geometry, anchor, probes, radius, scratch):
     """Write the queries of one cycle of `Probes` about an anchor, and their displacements.
 

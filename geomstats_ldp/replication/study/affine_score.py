@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
@@ -13,7 +12,7 @@ from geomstats_ldp.losses import register_loss
 from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.losses.scoring import score_into
-from geomstats_ldp.twins import compile_for_twin
+from geomstats_ldp.twins import compile_for_twin, jitable
 
 _SLOPE = 0.5
 
@@ -76,7 +75,7 @@ class AffineScoreLoss(RadialLoss):
         return AffineScoreTwin(_SLOPE)
 
 
-@register_jitable
+@jitable
 def _score(twin, geometry, point, datum, out):
     dispatch.log(geometry, datum, point, out)
     scale(-twin.slope, out)
