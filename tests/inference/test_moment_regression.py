@@ -123,6 +123,7 @@ def test_both_engines_and_an_odd_last_participant_give_the_same_sums():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.UninformativeRegionWarning")
 @pytest.mark.parametrize("epsilon", [8.0, {"strict": 2.0, "open": 8.0}], ids=["one", "groups"])
 def test_score_regions_of_pairs_cover_at_their_level(epsilon):
     """With groups the sums are weighted, and the region counts the noise of each."""
