@@ -76,19 +76,27 @@ class DataReader:
     def __init__(self, server, convert=None):
         self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
         self._convert, self._twin = convert, server.engine.twin
-        self._n_checked = 0
         self.clipping = Clipping()
 
     def converted(self, rows):
         """Rows in the coordinates of the protocol."""
         return rows if self._convert is None else self._convert(rows)
 
-    def check(self, rows):
-        """Return converted rows, or raise ValueError."""
-        start = self._n_checked
-        self._n_checked += len(rows)
+    def checked(self, blocks):
+        """Blocks of rows in turn, converted and checked; ValueError at the first that is wrong."""
+        start = 0
+        for rows in blocks:
+            yield self.check(rows, start)
+            start += len(rows)
+
+    def check(self, rows, start, twin=None):
+        """Return converted rows, the first of which has the number `start`, or raise ValueError.
+
+        A thread that is not the only one brings a `twin` of the geometry of its own.
+        """
+        twin = self._twin if twin is None else twin
         try:
-            return check_data(self.loss, self.geometry, self.converted(rows), self._twin)
+            return check_data(self.loss, self.geometry, self.converted(rows), twin)
         except ValueError as error:
             if start == 0:
                 raise
@@ -96,10 +104,7 @@ class DataReader:
             raise type(error)(f"{error}, counted from row {start}") from error
 
     def clipped(self, rows, twin=None):
-        """Converted rows inside the public bounds, and what that did to them.
-
-        A thread that is not the only one brings a `twin` of the geometry of its own.
-        """
+        """Converted rows inside the public bounds, and what that did to them; `twin` as above."""
         given = np.asarray(rows, dtype=float)
         rows = clip_data(self.loss, self.geometry, given, self._twin if twin is None else twin)
         moved = np.flatnonzero(moved_rows(self.loss, given, rows))

@@ -5,6 +5,7 @@ Data may be larger than memory: they are read, checked, clipped and answered blo
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,8 +141,7 @@ def emulate(server, data, random_state=None, progress=False, convert=None, group
     _check_plan(server, len(data))
     run = _run_of(server, convert, groups)
     blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
-    for block in blocks:
-        run.check(block)
+    deque(run.checked(blocks), maxlen=0)
     converted = map(run.converted, blocks)
     return run.answer(converted, make_streams(random_state), progress, len(data))
 
@@ -173,8 +173,9 @@ def emulate_blocks(server, blocks, random_state=None, progress=False, convert=No
     if server.pending:
         _check_plan(server, 0)
     run = _run_of(server, convert, groups)
-    checked = (run.check(block) for block in blocks)
-    return run.answer(_within_plan(server, checked), make_streams(random_state), progress)
+    return run.answer(
+        _within_plan(server, run.checked(blocks)), make_streams(random_state), progress
+    )
 
 
 class _Run(DataReader):

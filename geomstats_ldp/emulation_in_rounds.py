@@ -8,6 +8,7 @@ of threads.
 from __future__ import annotations
 
 import copy
+import math
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -25,9 +26,20 @@ from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
 from geomstats_ldp.score_regression import with_messages, without_messages
 
-#: Rows that a thread answers at a time. With half as many, threads wait for the interpreter; with
-#: four times as many, the messages of a block leave the cache before they are added up.
+#: Most rows that a thread answers at a time. With half as many, threads wait for the interpreter;
+#: with four times as many, the messages of a block leave the cache before they are added up.
 BLOCK = 2**15
+
+
+def block_size(n_rows):
+    """Rows of a block of a round of `n_rows`, None where it is open.
+
+    Rounds that take several blocks are cut into a multiple of four of one size: no core waits for
+    the others at the end of a round.
+    """
+    if n_rows is None or n_rows <= BLOCK:
+        return BLOCK
+    return math.ceil(n_rows / (4 * math.ceil(n_rows / (4 * BLOCK))))
 
 
 class Asked(NamedTuple):
@@ -108,8 +120,7 @@ def emulate_in_rounds(server, data, random_state=None, progress=False, convert=N
     _check_room(server, len(data))
     run = _RoundRun(server, convert, groups)
     blocks = [data[start : start + BLOCK] for start in range(0, len(data), BLOCK)]
-    for block in blocks:
-        run.check(block)
+    run.check_all(blocks)
     return run.answer(map(run.converted, blocks), make_streams(random_state), progress, len(data))
 
 
@@ -138,8 +149,7 @@ def emulate_blocks_in_rounds(
     """
     run = _RoundRun(server, convert, groups)
     # Copies: whoever sends the blocks may write the next one to the same place.
-    checked = (np.array(run.check(block)) for block in blocks)
-    return run.answer(checked, make_streams(random_state), progress)
+    return run.answer(map(np.array, run.checked(blocks)), make_streams(random_state), progress)
 
 
 def _check_room(server, n_rows):
@@ -170,6 +180,17 @@ class _RoundRun(DataReader):
         # Interpreted code would only make threads wait for each other.
         self._n_threads = joblib.effective_n_jobs(-1) if self._is_compiled else 1
 
+    def check_all(self, blocks):
+        """Raise ValueError at the first wrong one of blocks of `BLOCK` rows, on all cores."""
+        starts = range(0, BLOCK * len(blocks), BLOCK)
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            twins = (self._own_twin() for _ in blocks)
+            deque(pool.map(self.check, blocks, starts, twins), maxlen=0)
+
+    def _own_twin(self):
+        """Twin for one task: some hold scratch, and threads that shared one would spoil it."""
+        return self.geometry.twin() if self._is_compiled else None
+
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks round by round, and say what clipping did."""
         rows = _Rows(blocks)
@@ -186,8 +207,9 @@ class _RoundRun(DataReader):
         work, waiting = self._work, deque()
         places, left = work.n_in_group(), work.round_size()
         points, nothing = work.points(work.round), without_messages(work.state)
+        size = block_size(left)
         while left is None or left > 0 or waiting:
-            part = None if left == 0 else rows.take(BLOCK if left is None else min(BLOCK, left))
+            part = None if left == 0 else rows.take(size if left is None else min(size, left))
             if part is not None:
                 # Drawn here, one after the other, so that no thread decides which seed it gets.
                 groups, seed = self._groups_of(len(part)), seed_sequence(streams[0])
@@ -210,8 +232,7 @@ class _RoundRun(DataReader):
 
     def _answer_block(self, nothing, points, places, rows, groups, seed):
         """Sums of the messages of a block, where they belong, themselves, and what clipping did."""
-        # Twins of some spaces hold scratch: threads that shared one would spoil each other's.
-        twin = self.geometry.twin() if self._is_compiled else None
+        twin = self._own_twin()
         rows, clipping = self.clipped(rows, twin)
         messages = np.empty((len(rows), self.geometry.dim))
         indices, streams = np.empty(len(rows), dtype=np.int64), make_streams(seed)

@@ -1,5 +1,6 @@
 """Emulation in rounds: the same as a server that is fed messages, whatever cores and blocks."""
 
+import math
 import pickle
 
 import joblib
@@ -16,7 +17,7 @@ from geomstats_ldp import (
     Tuning,
     replicate,
 )
-from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
+from geomstats_ldp.emulation_in_rounds import BLOCK, block_size, emulate_in_rounds
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.geometry.spaces import space_from_spec
@@ -200,3 +201,14 @@ def test_repetitions_do_not_depend_on_workers():
     one, two = (np.array(list(replicate(fit_once, 4, seed=1, n_jobs=n))) for n in (1, 2))
     np.testing.assert_array_equal(one, two)
     assert len(np.unique(one[:, 0])) == 4
+
+
+@pytest.mark.parametrize("n_rows", [None, 1, BLOCK, BLOCK + 1, 500_000, 4 * BLOCK, 4 * BLOCK + 1])
+def test_large_rounds_are_cut_into_a_multiple_of_four_even_blocks(n_rows):
+    size = block_size(n_rows)
+    assert 0 < size <= BLOCK
+    if n_rows is None or n_rows <= BLOCK:
+        assert size == BLOCK
+    else:
+        n_blocks = math.ceil(n_rows / size)
+        assert n_blocks % 4 == 0 and n_blocks * size < n_rows + n_blocks

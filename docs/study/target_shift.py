@@ -75,7 +75,7 @@ def collect(case, epsilon, seed):
         estimator.fit(case.law.draw(rng, N_PEOPLE))
         region = estimator.confidence_region()
     return [
-        (_coordinates(geometry, fit.estimate, case.target), fit.covers(case.target)),
+        (_coordinates(geometry, fit.center, case.target), bool(fit.contains(case.target))),
         (
             _coordinates(geometry, estimator.estimate_, case.target),
             bool(region.contains(case.target)),

@@ -54,17 +54,7 @@ class Stage(NamedTuple):
 
 
 def study_alone(study, outcomes):
-    """Stage after those with the given outcomes, of a collection without scouts.
-
-    Parameters
-    ----------
-    study : Study
-    outcomes : list of dict
-
-    Returns
-    -------
-    stage : Stage
-    """
+    """The one `Stage` of a collection without scouts, of which there are no outcomes."""
     if study.protocol is None:
         raise ProtocolError("this collection asks scouts first, which has to be planned for")
     return Stage("study", study.protocol)

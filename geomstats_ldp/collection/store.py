@@ -20,6 +20,7 @@ from geomstats_ldp.collection.codes import (
 from geomstats_ldp.collection.tables import INVITATIONS, STUDY
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Protocol
+from geomstats_ldp.protocol.groups import rows_by_group
 
 #: Tokens written at once.
 _BLOCK = 5000
@@ -286,9 +287,7 @@ def read_reports(connection, stage, after, last, limit):
     rows = connection.execute(_READ_GRIDS if is_grid else _READ_CANDIDATES, span).all()
     table = _table([row[:3] for row in rows], 3) if is_grid else _table(rows, 4)
     messages = np.empty((len(rows), protocol.dim))
-    for group, mechanism in protocol.mechanisms.items():
-        asked = protocol.queries_of(group)
-        part = np.flatnonzero((table[:, 2] >= asked.start) & (table[:, 2] < asked.stop))
+    for mechanism, part in rows_by_group(protocol, table[:, 2]):
         if is_grid:
             messages[part] = grid_coords(mechanism, [rows[place].grid for place in part])
         else:

@@ -12,9 +12,9 @@ from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
 from geomstats_ldp.score_regression.fit import HEDGE
 from geomstats_ldp.score_regression.shrinkage import (
+    clip_eigenvalues,
     guard_of_error,
-    guard_strength,
-    steady_guard_strength,
+    guard_of_parts,
 )
 
 if TYPE_CHECKING:
@@ -28,8 +28,11 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     information about the gradient at the mean query point and e^2 the expected squared error of
     the Hessian,
 
-    .. math:: C = (\mathrm{guard})\, H^{-1}\{\Sigma\,\tfrac1d\operatorname{tr} I^{-1}
-        + \tfrac{2 e^2}{d (d + 1)} |u|^2 I + l l^\top\} H^{-1}.
+    .. math:: C = H_\gamma^{-1}\{\Sigma\,\tfrac1d\operatorname{tr} I^{-1}
+        + \tfrac{2 e^2}{d (d + 1)} |u|^2 I + l l^\top\} H_\gamma^{-1},
+
+    where :math:`H_\gamma` is the Hessian over the root of the guard, but no smaller than it is
+    publicly known to be.
 
     The second term is what the error of the Hessian makes of the distance over which the estimate
     is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon. Where the
@@ -62,29 +65,38 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
     entry = fit.hessian_error / free
     slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
-    inverse = np.linalg.inv(fit.hessian)
     score = location + slope + np.outer(fit.leftover, fit.leftover)
     if plan is not None and plan.saturation > 0:
         score = score + entry * _square_error(fit, score) * np.eye(dim)
+    guard, slope = _guarded(fit, protocol)
+    inverse = np.linalg.inv(slope)
     covariance = inverse @ score @ inverse
-    # As for pairs, the guard counts the error of the slope before it is made symmetric.
-    error = math.sqrt(fit.hessian_error * dim**2 / free)
-    # One query has no regression, whose Hessian would have normal errors.
-    rule = protocol.inference
-    asks_once = plan is not None and plan.query is not None
-    strength_of = guard_strength if asks_once else steady_guard_strength
-    guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule, strength_of)
     return SandwichEstimate(
         regression=fit,
         hessian=fit.hessian,
         score_covariance=fit.score_covariance,
-        covariance=guard * (covariance + covariance.T) / 2,
+        covariance=(covariance + covariance.T) / 2,
         hessian_floor=fit.hessian_floor,
         hessian_bound=fit.hessian_bound,
         hessian_floor_active=fit.hessian_floor_active,
         hessian_bound_active=fit.hessian_bound_active,
         guard=float(guard),
     )
+
+
+def _guarded(fit, protocol):
+    """Guard, and the Hessian over its root: no less than what the Hessian is known to be."""
+    rule, plan = protocol.inference, protocol.rounds
+    if plan is not None and plan.query is not None:
+        # One query has no regression: its guard is against the bend of the logarithm.
+        entries = protocol.dim * (protocol.dim + 1) / 2
+        error = math.sqrt(fit.hessian_error * protocol.dim**2 / entries)
+        guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule)
+        return guard, fit.hessian / math.sqrt(guard)
+    deviatoric = fit.hessian_error - fit.spherical_error
+    guard = guard_of_parts(fit.spherical_error, deviatoric, fit.hessian, fit.hessian_floor, rule)
+    low = 0.0 if rule.hessian_range is None else rule.hessian_range[0]
+    return guard, clip_eigenvalues(fit.hessian / math.sqrt(guard), low)
 
 
 def _square_error(fit, score):

@@ -82,7 +82,8 @@ class SandwichEstimate:
         Whether the vanishing floor or L_H changed an eigenvalue. A change by
         ``InferenceRule.hessian_range``, which is known to hold at the target, is not counted.
     guard : float
-        Factor by which the finite-sample guard enlarged the covariance.
+        Factor by which the finite-sample guard enlarged the covariance. In rounds the Hessian over
+        its root is no smaller than it is publicly known to be.
     """
 
     regression: PairRegression | ScoreFit

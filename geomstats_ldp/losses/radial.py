@@ -39,7 +39,7 @@ class RadialLoss(Loss):
     Raises
     ------
     ValueError
-        If the radius is not positive and finite, or the centre not finite.
+        If the radius is not in [1e-40, 1e40], or the centre not finite.
 
     Notes
     -----

@@ -39,7 +39,7 @@ class SPDLikelihoodLoss(NormBoundedLoss):
     Raises
     ------
     ValueError
-        If the bound is not positive and finite.
+        If the bound is not in [1e-40, 1e40].
 
     Notes
     -----

@@ -38,7 +38,7 @@ class VonMisesFisherLoss(Loss):
     Raises
     ------
     ValueError
-        If kappa is not positive and finite.
+        If kappa is not in [1e-40, 1e40].
     """
 
     name = "von_mises_fisher"

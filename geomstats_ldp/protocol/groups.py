@@ -33,6 +33,27 @@ def check_group_names(name, names):
             )
 
 
+def rows_by_group(protocol, indices):
+    """Mechanism and rows of each group that has some.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    indices : array of int, shape [n]
+        Numbers of the queries that messages answer.
+
+    Yields
+    ------
+    mechanism : Mechanism
+    rows : array of int, shape [n_rows]
+    """
+    for group, mechanism in protocol.mechanisms.items():
+        asked = protocol.queries_of(group)
+        rows = np.flatnonzero((indices >= asked.start) & (indices < asked.stop))
+        if len(rows) > 0:
+            yield mechanism, rows
+
+
 def group_specs(mechanisms):
     """Plain records of groups.
 

@@ -69,6 +69,8 @@ class ScoreFit:
         The same less its bias, shrunk by its noise and with eigenvalues in their public range.
     hessian_error : float
         Expected squared Frobenius norm of its error.
+    spherical_error : float
+        What of it is in the mean eigenvalue.
     information : array, shape [dim, dim]
         Inverse covariance, in units of the score variance, of the gradient at the mean query point.
     gram : array, shape [n_basis, n_basis]
@@ -93,6 +95,7 @@ class ScoreFit:
     hessian_bias: np.ndarray
     hessian: np.ndarray
     hessian_error: float
+    spherical_error: float
     information: np.ndarray
     gram: np.ndarray
     offset: np.ndarray
@@ -184,7 +187,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
         counted = intercept_weights(share, bend, pull)
     pivot = counted @ coords / counted.sum()
     gradient = estimate[:dim] + raw @ pivot
-    step = _hedged_step(hessian, error)
+    step = _hedged_step(hessian, sum(error))
     target = pivot - step @ gradient
     point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
@@ -204,7 +207,8 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
         raw_hessian=raw,
         hessian_bias=bias,
         hessian=hessian,
-        hessian_error=error,
+        hessian_error=sum(error),
+        spherical_error=error[0],
         information=np.linalg.inv(at_pivot @ spread @ at_pivot.T),
         gram=gram,
         offset=offset,
@@ -288,7 +292,10 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
 
 
 def _usable_hessian(protocol, raw, spread, basis, n):
-    """Hessian that can be inverted, its expected square error, and the bounds put upon it."""
+    """Hessian that can be inverted, its expected square error, and the bounds put upon it.
+
+    The error is that of the mean eigenvalue, and that of the deviatoric part.
+    """
     rule, dim = protocol.inference, protocol.dim
     noise = spread[dim:, dim:]
     trace = np.einsum("kii->k", basis) / math.sqrt(dim)
@@ -303,7 +310,7 @@ def _usable_hessian(protocol, raw, spread, basis, n):
         spherical = min(spherical, dim * (high - low) ** 2 / 3)
         deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
     hessian, bounds = bounded_hessian(hessian, rule, protocol.hessian_bound, n)
-    return hessian, spherical + deviatoric, bounds
+    return hessian, (spherical, deviatoric), bounds
 
 
 def _move(protocol, center, coords, twin):

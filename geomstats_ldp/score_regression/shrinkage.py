@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy import special
 
 #: Smallest eigenvalues, relative to the public bounds, that keep the matrices invertible.
 _TINY = 1e-12
@@ -135,16 +136,31 @@ def guard_strength(dim):
 def steady_guard_strength(dim):
     """Strength of the guard where the Hessian has neither bias nor heavy tails.
 
-    It is what the 95% quantile of the statistic asks for when the Hessian has normal errors.
+    It is what the 95% quantile of the statistic asks for when all entries have normal errors.
     """
     return 0.9 + 1.5 / dim
 
 
-def guard_of_error(error, hessian, floor, rule, strength_of=guard_strength):
-    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian.
-
-    The strength a by dimension is `strength_of`, where the rule does not say.
-    """
+def guard_of_error(error, hessian, floor, rule):
+    """Finite-sample guard: 1 + a min(u, c)^p with u the relative error of the Hessian."""
     relative = error / max(float(np.linalg.norm(hessian)), floor)
-    strength = strength_of(len(hessian)) if rule.guard is None else rule.guard
+    strength = guard_strength(len(hessian)) if rule.guard is None else rule.guard
     return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
+
+
+def guard_of_parts(spherical, deviatoric, hessian, floor, rule):
+    """Guard against an error whose spherical and deviatoric part have these squared norms.
+
+    It is 1 + a_s u_s^2 + a_d u_d^2, what the 95% quantile of the statistic asks for to second order
+    in normal errors of either kind; see docs/theory/rounds.md.
+    """
+    dim = len(hessian)
+    size = max(float(np.linalg.norm(hessian)), floor)
+    # As for pairs, u counts the error of the slope before it is made symmetric.
+    relative = math.sqrt(2 * dim / (dim + 1) * (spherical + deviatoric)) / size
+    if rule.guard is not None:
+        return guard_of_error(relative * size, hessian, floor, rule)
+    excess = 2 * special.gammaincinv(dim / 2, 0.95) - dim  # of the quantile over the mean
+    counted = min(1.0, rule.guard_cap / relative) ** 2 if relative > 0 else 1.0
+    parts = (excess - 1) * spherical + (1 + 2 * (excess - 2) / (dim + 2)) * deviatoric
+    return 1.0 + counted * parts / size**2

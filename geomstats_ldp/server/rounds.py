@@ -12,6 +12,7 @@ from geomstats_ldp.exceptions import (
 )
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.protocol import Message, Query
+from geomstats_ldp.protocol.groups import rows_by_group
 from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.round_files import load_round_checkpoint, round_arrays
 from geomstats_ldp.server.round_record import RoundRecord
@@ -256,11 +257,9 @@ class RoundServer(RoundRecord):
                 f"answers round {addresses[:, 0].max()}"
             )
         self.add_coords(*np.ascontiguousarray(addresses.T), coords)
-        for group, mechanism in self.protocol.mechanisms.items():
-            asked = self.protocol.queries_of(group)
-            part = coords[(addresses[:, 1] >= asked.start) & (addresses[:, 1] < asked.stop)]
-            if len(part) > 0:
-                check_rows(mechanism, part, part, part, strict=True)
+        for mechanism, rows in rows_by_group(self.protocol, addresses[:, 1]):
+            part = coords[rows]
+            check_rows(mechanism, part, part, part, strict=True)
 
     def _close_as_recorded(self):
         try:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy import stats
 
+from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.inference.wald import WaldRegion
 from geomstats_ldp.mechanisms import Gaussian
 from geomstats_ldp.planning.oracle import population_hessian
 from geomstats_ldp.planning.population import minimiser
@@ -196,40 +197,7 @@ def _mean_score(surrogate, noise):
     return law.probabilities @ geometry.coordinates(scores, target)
 
 
-class SurrogateFit(NamedTuple):
-    """Ordinary fit to surrogates.
-
-    Attributes
-    ----------
-    geometry : Geometry
-    estimate : array, shape [*point_shape]
-    covariance : array, shape [dim, dim]
-        Of the estimate, in frame coordinates.
-    """
-
-    geometry: Any
-    estimate: np.ndarray
-    covariance: np.ndarray
-
-    def covers(self, point: np.ndarray, level: float = 0.95) -> bool:
-        """Whether the ordinary Wald region of a level holds a point.
-
-        Parameters
-        ----------
-        point : array, shape [*point_shape]
-        level : float in (0, 1)
-
-        Returns
-        -------
-        covered : bool
-        """
-        geometry = self.geometry
-        coords = geometry.coordinates(geometry.log(point, self.estimate), self.estimate)
-        statistic = coords @ np.linalg.solve(self.covariance, coords)
-        return bool(statistic <= stats.chi2.ppf(level, len(coords)))
-
-
-def fit_surrogates(surrogate: Surrogate, data: np.ndarray) -> SurrogateFit:
+def fit_surrogates(surrogate: Surrogate, data: np.ndarray) -> WaldRegion:
     """Minimise the mean loss of surrogates, as if they were the data themselves.
 
     Parameters
@@ -239,7 +207,8 @@ def fit_surrogates(surrogate: Surrogate, data: np.ndarray) -> SurrogateFit:
 
     Returns
     -------
-    fit : SurrogateFit
+    region : WaldRegion
+        The ordinary one of level .95 about the estimate, which is its centre.
     """
     n, geometry = len(data), surrogate.geometry
     law = FiniteLaw(surrogate.loss.clip(geometry, data), np.full(n, 1 / n))
@@ -248,4 +217,5 @@ def fit_surrogates(surrogate: Surrogate, data: np.ndarray) -> SurrogateFit:
     analysis = replace(analysis, target=estimate)
     scores = geometry.coordinates(surrogate.loss.score(geometry, estimate, law.support), estimate)
     inverse = np.linalg.inv(population_hessian(analysis))
-    return SurrogateFit(geometry, estimate, inverse @ (scores.T @ scores) @ inverse.T / n**2)
+    covariance = inverse @ (scores.T @ scores) @ inverse.T / n**2
+    return WaldRegion(geometry, estimate, covariance, 0.95, geodesic_ball(estimate, _REACH))

@@ -100,11 +100,11 @@ def test_fits_to_surrogates_are_about_the_shifted_target_and_tangent_scores_abou
         rng = np.random.default_rng(seed)
         fit = fit_surrogates(case, case.draw(rng, n, scale))
         estimator.set_params(random_state=rng).fit(case.law.draw(rng, n))
-        for name, point in (("data", fit.estimate), ("scores", estimator.estimate_)):
+        for name, point in (("data", fit.center), ("scores", estimator.estimate_)):
             log = case.geometry.log(point, case.target)
             found[name].append(case.geometry.coordinates(log, case.target))
         covered.append(
-            (fit.covers(case.target), estimator.confidence_region().contains(case.target))
+            (fit.contains(case.target), estimator.confidence_region().contains(case.target))
         )
     expected = {"data": shift(case, scale), "scores": np.zeros(2)}
     for name, errors in found.items():
