@@ -75,7 +75,8 @@ def _fit_in_chart(state, protocol, covariance, center):
     spherical = trace @ noise @ trace
     deviatoric = np.trace(noise) - spherical
     hessian, kept = shrink_deviatoric(least.slope, deviatoric, rule.hessian_range)
-    error = spherical + deviatoric * charged_share(kept, len(basis) - 1)
+    deviatoric *= charged_share(kept, len(basis) - 1)
+    error = spherical + deviatoric
     hessian, bounds = bounded_hessian(hessian, rule, protocol.hessian_bound, n)
     step = hessian @ np.linalg.inv(hessian @ hessian + HEDGE * error / dim * np.eye(dim))
     offset = step @ (least.value + least.slope @ least.pivot)
@@ -86,6 +87,7 @@ def _fit_in_chart(state, protocol, covariance, center):
         score_covariance=covariance,
         hessian=hessian,
         hessian_error=error,
+        spherical_error=spherical,
         information=np.linalg.inv(least.covariance),
         offset=offset,
         leftover=hessian @ (offset - step @ hessian @ offset),

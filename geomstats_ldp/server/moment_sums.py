@@ -16,7 +16,9 @@ from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import overload
+
+from geomstats_ldp.twins import KERNEL_OPTIONS, jitable
 
 
 class MomentSums(NamedTuple):
@@ -78,7 +80,7 @@ def add_message(moments, query, message, weight):
         _add_to_sums(moments, query, message, weight)
 
 
-@register_jitable
+@jitable
 def _add_to_sums(moments, query, message, weight):
     p, place = moments.second.shape[0], 0
     for i in range(p):
@@ -94,17 +96,17 @@ def _add_to_sums(moments, query, message, weight):
                     place += 1
 
 
-@register_jitable
+@jitable
 def _add_if_kept(moments, query, message, weight):
     if moments.second.shape[0] > 0:
         _add_to_sums(moments, query, message, weight)
 
 
-@register_jitable
+@jitable
 def _add_nothing(moments, query, message, weight):
     pass
 
 
-@overload(add_message, strict=False)
+@overload(add_message, strict=False, jit_options=KERNEL_OPTIONS)
 def _choose_add_message(moments, query, message, weight):
     return _add_if_kept if query.ndim == 1 else _add_nothing
