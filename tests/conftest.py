@@ -7,7 +7,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats_ldp.geometry import geodesic_ball
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
-from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
+from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
 
 
 def _pca_protocol(
@@ -22,7 +22,12 @@ def _pca_protocol(
     gain=None,
     **options,
 ):
-    """Protocol of principal directions on the sphere, at a centre of no special position."""
+    """Protocol of principal directions on the sphere, at a centre of no special position.
+
+    Its state has sums for the exact regression on the second moment.
+    """
+    if "rounds" not in options:
+        options.setdefault("inference", InferenceRule(moment="second"))
     loss = PCALoss(norm_bound=norm_bound)
     center = 1.0 / np.arange(1.0, dim + 2)
     return make_protocol(
@@ -46,7 +51,8 @@ def _same_state(one, other):
     """Whether two server states are equal to the last bit."""
     names = "iterate", "average", "clock", "safeguards"
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
-    return all(np.array_equal(a, b) for a, b in [*pairs, *zip(one.sums, other.sums)])
+    sums = [*zip(one.sums, other.sums), *zip(one.moments, other.moments)]
+    return all(np.array_equal(a, b) for a, b in [*pairs, *sums])
 
 
 @pytest.fixture(scope="session")

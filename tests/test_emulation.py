@@ -64,7 +64,8 @@ def assert_close_states(one, other, tolerance):
     np.testing.assert_array_equal(one.clock, other.clock)
     np.testing.assert_array_equal(one.safeguards, other.safeguards)
     pairs = [(one.iterate, other.iterate), (one.average, other.average)]
-    for a, b in [*pairs, *zip(one.sums, other.sums)]:
+    sums = [*zip(one.sums, other.sums), *zip(one.moments, other.moments)]
+    for a, b in [*pairs, *sums]:
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 

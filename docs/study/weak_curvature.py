@@ -40,6 +40,7 @@ from geomstats_ldp.inference import (
     chart_of_scores,
     estimate_round_sandwich,
     estimate_sandwich,
+    predict_from_differences,
     predict_pair_scores,
     weak_curvature,
 )
@@ -73,13 +74,14 @@ def measured(repetitions):
             wald = region_of(server)
             if protocol.rounds is None:
                 prediction = predict_pair_scores(server.state, protocol)
+                of_wald = predict_from_differences(server.state, protocol)
                 sandwich = estimate_sandwich(server.state, protocol)
             else:
-                prediction = server.predict_scores()
+                prediction = of_wald = server.predict_scores()
                 sandwich = estimate_round_sandwich(server.fit(), protocol)
             place = chart_of_scores(protocol), wald.center, prediction, LEVEL
             score = ScoreRegion(*place, protocol.working_region)
-        error, _ = weak_curvature(prediction, sandwich.hessian, protocol.inference)
+        error, _ = weak_curvature(of_wald, sandwich.hessian, protocol.inference)
         rows.append(
             [
                 wald.geometry.dist(wald.center, target) ** 2,

@@ -37,6 +37,7 @@ from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
 from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
+from geomstats_ldp.protocol.rules import MOST_FEATURES
 from geomstats_ldp.schedules import direction_cycle
 from geomstats_ldp.score_regression.shrinkage import steady_guard_strength
 from geomstats_ldp.validation import check_integer, check_scale
@@ -150,9 +151,9 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         mechanisms = self._make_mechanisms(geometry, loss, query_region)
         mechanism = widest_mechanism(mechanisms)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
-        inference = complete_rule(
-            tuning.inference, loss.target_hessian(geometry, region), geometry.dim, self._hessian
-        )
+        moment = moment_of_pairs(loss, geometry) if rounds is None else None
+        known = loss.target_hessian(geometry, region)
+        inference = complete_rule(tuning.inference, known, geometry.dim, self._hessian, moment)
         gain = None
         if rounds is None:
             gain = tuning.gain or default_gain(
@@ -306,7 +307,13 @@ def _leaves_queries_open(tuning):
     return all(field is None for field in fields) and tuning.pairs_per_round == 1
 
 
-def complete_rule(rule, known, dim, hessian="shrunk"):
+def moment_of_pairs(loss, geometry):
+    """Moment on which score regions of pairs regress, None for none or for one too large."""
+    is_small = geometry.name == "Hypersphere" and geometry.shape[0] <= MOST_FEATURES
+    return "second" if is_small and loss.moment(geometry) == "second" else None
+
+
+def complete_rule(rule, known, dim, hessian="shrunk", moment=None):
     """Fill the fields of an inference rule that leave the Hessian to the loss.
 
     Parameters
@@ -319,6 +326,8 @@ def complete_rule(rule, known, dim, hessian="shrunk"):
     dim : int
     hessian : str
         How the Hessian is estimated where the rule does not say.
+    moment : str or None
+        Of the rule where the loss knows it.
 
     Returns
     -------
@@ -333,8 +342,8 @@ def complete_rule(rule, known, dim, hessian="shrunk"):
     rule.check_dimension(dim)
     changes = {}
     if rule.hessian is None:
-        changes = {"hessian": hessian, **_known_fields(known, dim)}
-        stated = ("hessian_range", "prior_hessian", "prior_sd")
+        changes = {"hessian": hessian, "moment": moment, **_known_fields(known, dim)}
+        stated = ("hessian_range", "prior_hessian", "prior_sd", "moment")
         changes |= {name: getattr(rule, name) for name in stated if getattr(rule, name) is not None}
     if rule.prior_hessian is not None and rule.guard is None:
         changes["guard"] = steady_guard_strength(dim)

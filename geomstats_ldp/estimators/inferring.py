@@ -19,6 +19,7 @@ from geomstats_ldp.inference import (
     chart_of_scores,
     estimate_round_sandwich,
     estimate_sandwich,
+    predict_from_differences,
     predict_pair_scores,
     smooth_functional,
 )
@@ -220,7 +221,7 @@ class Inferring:
     def _region(self, level, kind, anytime, moment_bound):
         """Region of a kind, with warnings for the caller of a public method."""
         check_choice("kind", kind, KINDS)
-        sandwich, prediction = self._sandwich(), self._prediction()
+        sandwich, prediction = self._sandwich(), self._prediction(kind)
         place = self.protocol_.geometry, self.server_.estimate()
         rest = level, self.protocol_.working_region, self._coordinates()
         calibration = self._calibration(anytime, kind)
@@ -264,11 +265,12 @@ class Inferring:
             return estimate_round_sandwich(self.server_.fit(), self.protocol_)
         return estimate_sandwich(self.server_.state, self.protocol_)
 
-    def _prediction(self):
-        """Mean score predicted about the estimate."""
+    def _prediction(self, kind="score"):
+        """Mean score predicted about the estimate, by the regression that a kind of region uses."""
         if self.protocol_.rounds is not None:
             return self.server_.predict_scores()
-        return predict_pair_scores(self.server_.state, self.protocol_)
+        predict = predict_pair_scores if kind == "score" else predict_from_differences
+        return predict(self.server_.state, self.protocol_)
 
     @property
     def covariance_(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from geomstats_ldp.inference.comparison import Comparison, Group
 from geomstats_ldp.inference.functional import SmoothFunctional, smooth_functional
 from geomstats_ldp.inference.prediction import (
     chart_of_scores,
+    predict_from_differences,
     predict_pair_scores,
     weak_curvature,
     weakest_direction,
@@ -31,6 +32,7 @@ __all__ = [
     "chart_of_scores",
     "estimate_round_sandwich",
     "estimate_sandwich",
+    "predict_from_differences",
     "predict_pair_scores",
     "smooth_functional",
     "weak_curvature",

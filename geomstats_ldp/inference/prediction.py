@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.inference.moment_regression import predict_by_moment
 from geomstats_ldp.inference.sandwich import pool_groups
 from geomstats_ldp.score_regression import PredictedScore
 from geomstats_ldp.score_regression.shrinkage import spherical_part
@@ -24,7 +25,36 @@ LARGEST_ERROR = 0.15
 
 
 def predict_pair_scores(state: State, protocol: Protocol) -> PredictedScore:
-    r"""Prediction about the running average, from the state of a collection in pairs.
+    """Prediction about the running average, from the state of a collection in pairs.
+
+    Where scores are linear in a moment it is that of the exact regression of all messages on it,
+    otherwise `predict_from_differences`.
+
+    Parameters
+    ----------
+    state : State
+    protocol : Protocol
+
+    Returns
+    -------
+    prediction : PredictedScore
+
+    Raises
+    ------
+    NotReadyError
+        If too few participants have answered.
+    """
+    rule = protocol.inference
+    low, high = rule.hessian_range or (0.0, math.inf)
+    if rule.moment is None or low == high:
+        return predict_from_differences(state, protocol)
+    return predict_by_moment(state, protocol)
+
+
+def predict_from_differences(state: State, protocol: Protocol) -> PredictedScore:
+    r"""Prediction about the running average, by the half-differences of the pairs.
+
+    It has the Hessian of the Wald region, before that is shrunk.
 
     The K pair averages U are scores at the iterates, with (weighted) mean :math:`\bar U` and
     covariance :math:`\Sigma / (2K)`; the regression of the half-differences takes them from the
@@ -94,7 +124,7 @@ def chart_of_scores(protocol: Protocol) -> Geometry:
     geometry : Geometry
     """
     geometry = protocol.geometry
-    moment = None if protocol.rounds is None else protocol.rounds.moment
+    moment = (protocol.rounds or protocol.inference).moment
     if moment is None or "projection" not in geometry.retractions:
         return geometry
     return Geometry(geometry.space, geometry.reference, geometry.basis, retraction="projection")

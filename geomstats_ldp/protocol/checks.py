@@ -10,6 +10,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.coordinates import UserCoordinates
 from geomstats_ldp.geometry.regions import check_region, region_of_iterates, slack_of
 from geomstats_ldp.protocol.groups import widest_mechanism
+from geomstats_ldp.protocol.rules import MOST_FEATURES
 from geomstats_ldp.schedules import check_direction_cycle
 from geomstats_ldp.validation import check_integer, check_positive, finite_array
 
@@ -50,6 +51,18 @@ def check_protocol(protocol):
     if protocol.n_participants is not None:
         check_integer("n_participants", protocol.n_participants)
     _check_plan(protocol)
+    _check_moment_of_pairs(protocol)
+
+
+def _check_moment_of_pairs(protocol):
+    """The state can have the sums for the moment of the inference rule."""
+    geometry, moment = protocol.geometry, protocol.inference.moment
+    is_small = geometry.name == "Hypersphere" and geometry.shape[0] <= MOST_FEATURES
+    if moment is not None and not (protocol.rounds is None and is_small):
+        raise ProtocolError(
+            f"moment of the inference rule must be None but for pairs on a sphere of at most "
+            f"{MOST_FEATURES} coordinates; got {moment!r}"
+        )
 
 
 def _check_plan(protocol):

@@ -24,6 +24,8 @@ from geomstats_ldp.validation import (
 HESSIANS = ("shrunk", "isotropic", "raw")
 DIVISORS = ("regression", "pairs")
 
+#: Features up to which pairs keep the sums for a second moment, (p + 3 choose 4) numbers.
+MOST_FEATURES = 32
 
 #: Plain types by annotation, which is a text where annotations are not evaluated.
 _PLAIN = {"float": float, "int": int, float: float, int: int}
@@ -166,6 +168,11 @@ class InferenceRule(Rule):
         It takes the place of shrinkage.
     prior_sd : float, optional
         Standard deviation of an entry of the Hessian about its prior, in units of the Hessian.
+    moment : {"second"}, optional
+        In pairs on the unit sphere, that scores are linear in the second moment of the data: score
+        regions then rest on the exact regression of all messages on it. The state has
+        (p + 3 choose 4) more numbers for that, with p <= 32 features. An estimator sets it where
+        `hessian` is left to the loss.
     """
 
     hessian: str | None = None
@@ -182,6 +189,7 @@ class InferenceRule(Rule):
     hessian_range: tuple | None = None
     prior_hessian: tuple | None = None
     prior_sd: float | None = None
+    moment: str | None = None
 
     def __post_init__(self):
         for name in ("ridge", "hessian_unit", "covariance_unit", "guard_cap"):
@@ -193,9 +201,17 @@ class InferenceRule(Rule):
         check_choice("hessian", self.hessian, (*HESSIANS, None))
         check_choice("divisor", self.divisor, DIVISORS)
         check_bool("horizon", self.horizon)
+        check_choice("moment", self.moment, (None, "second"))
         self._check_range()
         self._check_prior()
         self._settle()
+
+    def to_spec(self) -> dict[str, Any]:
+        """Plain record, for JSON; without `moment` where there is none."""
+        record = super().to_spec()
+        if self.moment is None:
+            del record["moment"]
+        return record
 
     def settled(self) -> InferenceRule:
         """The rule with the Hessian named, as a protocol holds it."""

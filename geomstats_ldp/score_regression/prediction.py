@@ -91,8 +91,8 @@ def predict_round_scores(protocol, state, points, fit, twin=None):
     """
     estimate, covariance, spread, basis, known = regress_about(protocol, state, points, fit, twin)
     least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
-    along = _ratio_along(protocol, basis)
-    return _bounded_by_growth(estimate, covariance, basis, known, least, along)
+    along = ratio_along(protocol, basis)
+    return bounded_by_growth(estimate, covariance, basis, known, least, along)
 
 
 def regress_about(protocol, state, points, fit, twin=None):
@@ -147,7 +147,7 @@ def regress_about(protocol, state, points, fit, twin=None):
     return *result, basis, known
 
 
-def _ratio_along(protocol, basis):
+def ratio_along(protocol, basis):
     """Variance of u^T K u relative to the mean over coordinates of that of K u, at most.
 
     For errors of the Hessian that are alike in all members of the basis. Two for many dimensions
@@ -228,11 +228,27 @@ def _total(left, right):
     return np.tensordot(left, right, axes=([0, 1], [0, 1]))
 
 
-def _bounded_by_growth(estimate, covariance, basis, known, least, along):
+def bounded_by_growth(estimate, covariance, basis, known, least, along):
     """Prediction from coefficients (g, K) and their covariance; see `PredictedScore`.
 
     The growth is a mean over coordinates of the covariance of K u, raised to what it is along u:
-    a symmetric error of the Hessian is twice as large along u as across. See `_ratio_along`.
+    a symmetric error of the Hessian is twice as large along u as across. See `ratio_along`.
+
+    Parameters
+    ----------
+    estimate : array, shape [dim + n_basis]
+    covariance : array, shape [dim + n_basis, dim + n_basis]
+    basis : array, shape [n_basis, dim, dim]
+    known : array, shape [dim, dim]
+        Part of the Hessian that is publicly known.
+    least : array, shape [dim + n_basis, dim + n_basis]
+        What the covariance of a prediction is at least.
+    along : float
+        From `ratio_along`.
+
+    Returns
+    -------
+    prediction : PredictedScore
     """
     dim = basis.shape[1]
     slope = known + np.einsum("k,kij->ij", estimate[dim:], basis)

@@ -13,6 +13,7 @@ from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 from geomstats_ldp.serialization import LONG_TEXT
 from geomstats_ldp.server.engine import make_engine
+from geomstats_ldp.server.moment_sums import MomentSums, empty_moments
 from geomstats_ldp.server.recursion import RegressionSums, State, state_before, weights_of_one
 from geomstats_ldp.server.state_checks import check_state
 
@@ -77,7 +78,10 @@ def state_arrays(state):
     arrays = {"iterate": state.iterate, "average": state.average, "counts": counts}
     if len(state.weights) > 1:
         arrays["weights"] = state.weights
-    return arrays | {f"sums_{name}": part for name, part in state.sums._asdict().items()}
+    arrays |= {f"sums_{name}": part for name, part in state.sums._asdict().items()}
+    if len(state.moments.second) > 0:
+        arrays |= {f"moments_{name}": part for name, part in state.moments._asdict().items()}
+    return arrays
 
 
 def _state_specs(protocol):
@@ -125,7 +129,10 @@ def load_checkpoint(source):
         sums = RegressionSums(*(arrays[f"sums_{name}"] for name in RegressionSums._fields))
         clock, safeguards = arrays["counts"][:2].copy(), arrays["counts"][2:].copy()
         weights = arrays.get("weights", weights_of_one(clock))
-        state = State(arrays["iterate"], arrays["average"], clock, sums, weights, safeguards)
+        none = empty_moments(0)._asdict()
+        moments = MomentSums(*(arrays.get(f"moments_{name}", none[name]) for name in none))
+        points = arrays["iterate"], arrays["average"]
+        state = State(*points, clock, sums, weights, safeguards, moments)
         check_state(protocol, state)
         index, vectors = arrays["pending_index"], arrays["pending_vectors"]
         if len(index) != len(vectors) or np.any(np.diff(index) <= 0):

@@ -18,6 +18,7 @@ from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.mechanisms.checks import typical_variance
 from geomstats_ldp.schedules import gain, query_radius
+from geomstats_ldp.server.moment_sums import MomentSums, add_message, empty_moments
 from geomstats_ldp.server.regression import (
     COMPLETE,
     CURRENT,
@@ -40,7 +41,9 @@ _PRIOR_PAIRS = 10
 
 
 class State(NamedTuple):
-    """What the next round needs, and what the safeguards did; O(dim^2) numbers.
+    """What the next round and the region need, and what the safeguards did.
+
+    These are O(dim^2) numbers, and O(dim^4) with the sums for a second moment.
 
     Attributes
     ----------
@@ -56,6 +59,8 @@ class State(NamedTuple):
     safeguards : array of int, shape [3]
         Updates cut by the step cap, updates projected back into the working region, and the
         participant at whose update one of both happened last. For people: no step reads it.
+    moments : MomentSums
+        Over the messages of all groups, each with its weight; no step reads them.
     """
 
     iterate: np.ndarray
@@ -64,6 +69,7 @@ class State(NamedTuple):
     sums: RegressionSums
     weights: np.ndarray
     safeguards: np.ndarray
+    moments: MomentSums
 
 
 class Scratch(NamedTuple):
@@ -90,7 +96,7 @@ class Scratch(NamedTuple):
     coords: np.ndarray
 
 
-def initial_state(point, dim, n_directions, variances=(1.0,)):
+def initial_state(point, dim, n_directions, variances=(1.0,), has_moment=False):
     """State before the first participant.
 
     Parameters
@@ -100,13 +106,16 @@ def initial_state(point, dim, n_directions, variances=(1.0,)):
     variances : sequence of float, shape [n_groups]
         Variance of a coordinate of a released score by group of participants, as far as it is
         known beforehand. The unit makes no difference.
+    has_moment : bool
+        Whether there are sums for a second moment, see `InferenceRule.moment`.
     """
     point = np.array(point, dtype=float)
     clock, safeguards = np.zeros(2, dtype=np.int64), np.zeros(3, dtype=np.int64)
     weights = np.zeros((len(variances), 6))
     weights[:, PUBLIC_VARIANCE] = variances
     sums = empty_sums(dim, n_directions, len(variances))
-    return State(point, point.copy(), clock, sums, weights, safeguards)
+    moments = empty_moments(len(point) if has_moment else 0)
+    return State(point, point.copy(), clock, sums, weights, safeguards, moments)
 
 
 def state_before(protocol):
@@ -114,7 +123,8 @@ def state_before(protocol):
     variances = [1.0]
     if protocol.groups is not None:
         variances = [typical_variance(mechanism) for mechanism in protocol.mechanisms.values()]
-    return initial_state(protocol.initial_point, protocol.dim, len(protocol.directions), variances)
+    place = protocol.initial_point, protocol.dim, len(protocol.directions)
+    return initial_state(*place, variances, protocol.inference.moment is not None)
 
 
 def weights_of_one(clock):
@@ -137,12 +147,13 @@ def copy_state(state):
         RegressionSums(*(values.copy() for values in state.sums)),
         state.weights.copy(),
         state.safeguards.copy(),
+        MomentSums(*(values.copy() for values in state.moments)),
     )
 
 
 def check_finite(state):
     """Raise InvalidMessageError if messages were so large that their sums overflowed."""
-    for array in (state.iterate, state.average, state.weights, *state.sums):
+    for array in (state.iterate, state.average, state.weights, *state.sums, *state.moments):
         if not np.isfinite(array).all():
             raise InvalidMessageError(
                 "messages must be small enough for their squares to be finite"
@@ -230,6 +241,8 @@ def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
         vectors, queries = scratch.vectors, scratch.queries
         dispatch.carry(geometry, messages[first], queries[first], base, vectors, plus)
         dispatch.carry(geometry, messages[second], queries[second], base, vectors, minus)
+        add_message(state.moments, queries[first], messages[first], worth)
+        add_message(state.moments, queries[second], messages[second], worth)
         for i in range(dim):
             offset[i] = radius * schedule.directions[direction, i]
             total = plus[i] + minus[i]
@@ -251,6 +264,7 @@ def close_single(geometry, region, schedule, state, scratch, message):
     average = scratch.coords[3]
     dispatch.carry(geometry, message, state.iterate, state.iterate, scratch.vectors, average)
     worth = weight_of(state, scratch.group[0])
+    add_message(state.moments, state.iterate, message, worth)
     _update(geometry, region, schedule, state, scratch, average, 1, worth)
 
 

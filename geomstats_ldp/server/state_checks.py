@@ -13,6 +13,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.geometry.regions import slack_of
+from geomstats_ldp.server.moment_sums import fourth_moments
 from geomstats_ldp.server.recursion import (
     LAST_SAFEGUARD,
     N_CAPPED,
@@ -62,6 +63,29 @@ def check_state(protocol, state):
         f"sums_n_pairs must add up to {state.clock[N_PAIRS]}, the number of pairs; got {n_pairs}",
     )
     _check_weights(protocol, state)
+    if protocol.inference.moment is not None:
+        radius = max(mechanism.support_radius for mechanism in mechanisms)
+        _check_moment_sums(state.moments, state.weights[:, OF_PEOPLE].sum(), radius)
+
+
+def _check_moment_sums(moments, total, support_radius):
+    """Sums of products of unit vectors q, and of messages across them, of a total weight."""
+    second, cross, p = moments.second, moments.cross, len(moments.second)
+    fourth = fourth_moments(moments)
+    slack = _ROUNDING * total
+    least = np.linalg.eigvalsh(fourth.reshape(p * p, p * p)).min()
+    _require(
+        abs(np.trace(second) - total) <= slack
+        and np.allclose(np.trace(fourth, axis1=2, axis2=3), second, rtol=0.0, atol=slack)
+        and least >= -slack,
+        "moments_second and moments_fourth must be sums over unit vectors, with their weights",
+    )
+    size = np.linalg.norm(cross)
+    longest = total * support_radius if total > 0 else 0.0
+    _require(
+        abs(np.trace(cross)) <= _ROUNDING * size and size <= longest * (1 + _ROUNDING),
+        "moments_cross must be sums over messages in the support of the mechanism",
+    )
 
 
 def _check_sums(protocol, mechanism, sums, n_pairs):

@@ -1,8 +1,6 @@
 // Release by candidate: integers are drawn without looking at the datum, which only decides, by a
 // weight in [e^-epsilon, 1], which of them is sent. docs/theory/release_by_candidate.md has the proof.
 
-import { spherePoint } from "./philox.js";
-
 /** Largest epsilon of a device: a larger one protects nobody, and takes a million candidates. */
 export const LARGEST_EPSILON = 16;
 
@@ -54,8 +52,8 @@ export const systemWords = (words) => globalThis.crypto.getRandomValues(words);
  * Every candidate of a block is weighed, and the sizes of blocks depend on nothing but how many
  * were refused: how long this takes tells nothing about the score or about the candidate.
  *
- * @param {object} mechanism With epsilon, dim, candidateWidth and weigher(score).
- * @param {number[]} score Frame coordinates, finite.
+ * @param {object} mechanism With epsilon, dim, point(high, low) and weigher(score).
+ * @param {number[]} score Frame coordinates, finite; or what else the mechanism weighs by.
  * @param {function} fill Fills a Uint32Array with random words.
  * @returns {bigint} Candidate in [0, 2^64).
  */
@@ -66,7 +64,7 @@ export function drawCandidate(mechanism, score, fill = systemWords) {
     const words = fill(new Uint32Array(4 * size));
     let chosen = -1;
     for (let i = size - 1; i >= 0; i -= 1) {
-      const point = spherePoint(words[2 * i + 1], words[2 * i], mechanism.candidateWidth);
+      const point = mechanism.point(words[2 * i + 1], words[2 * i]);
       const level = 2 * (size + i);
       const accepting = acceptingLevels(weight(point), least);
       chosen = accepts(words[level + 1], words[level], accepting) ? i : chosen;

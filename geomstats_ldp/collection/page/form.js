@@ -4,26 +4,40 @@ import { byId, element, fill } from "./dom.js";
 import { DatumError } from "./errors.js";
 import { inputModes, meaning, readNumber, triangle } from "./fields.js";
 import { legend, picture } from "./picture.js";
+import { length } from "./vectors.js";
 import { figure, figures } from "./words.js";
 
+/** What a datum means to a scout, by what they are asked for. */
+const SAID_TO_SCOUTS = {
+  length: (datum) => `Your numbers have the length ${figure(length(datum))}. The answer is about the range that this lies in, and about nothing else of them.`,
+  direction: () => "The answer is about the direction of your numbers. Their length does not count.",
+};
+
 /** What a datum means, in words and in the coordinates in which it was typed. */
-function said({ counted, isMoved }, { fromDatum, isDirection }) {
+function said({ datum, counted, isMoved }, { fromDatum, isDirection }, scout) {
+  if (scout !== null) return SAID_TO_SCOUTS[scout](datum);
   const values = fromDatum ? fromDatum(counted) : counted;
   const shown = values.length === 1 ? figure(values.flat()[0]) : figures(values);
   if (isMoved) return `This lies beyond the public bound. It is counted as ${shown}.`;
   return isDirection ? `Your direction is ${shown}.` : "This is counted as it is.";
 }
 
-/** Form of a protocol; `onDatum(datum, typed, words)` hears of a datum that can be used. */
+/**
+ * Form of a protocol; `onDatum(datum, typed, words)` hears of a datum that can be used. `scout` says
+ * what somebody is asked for who answers before the study: "length", "direction", or null.
+ */
 export class Form {
   #protocol;
+
+  #scout;
 
   #modes;
 
   #mode;
 
-  constructor(protocol, description, onDatum) {
+  constructor(protocol, scout, description, onDatum) {
     this.#protocol = protocol;
+    this.#scout = scout;
     this.#modes = inputModes(protocol, description);
     this.#showModes();
     this.#choose(this.#modes[0]);
@@ -31,7 +45,7 @@ export class Form {
     byId("form").addEventListener("submit", (event) => {
       event.preventDefault();
       const found = this.#read();
-      if (found) onDatum(found.datum, this.#typed(), said(found, this.#mode));
+      if (found) onDatum(found.datum, this.#typed(), said(found, this.#mode, this.#scout));
     });
   }
 
@@ -117,12 +131,12 @@ export class Form {
     } catch (error) {
       if (!(error instanceof DatumError)) throw error;
     }
-    const drawing = found && picture(this.#protocol, found);
+    const drawing = this.#scout === null && found ? picture(this.#protocol, found) : null;
     byId("preview").classList.toggle("pictured", Boolean(drawing));
     fill("picture", drawing ?? []);
     byId("legend").hidden = !(drawing && found.isMoved) || this.#mode.isDirection;
     fill("legend", drawing ? legend(this.#protocol) : []);
-    fill("meaning", found ? said(found, this.#mode) : "What your numbers mean is shown here.");
+    fill("meaning", found ? said(found, this.#mode, this.#scout) : "What your numbers mean is shown here.");
     byId("meaning").className = found ? "" : "small";
   }
 

@@ -4,10 +4,10 @@ import { byId, element, fill } from "./dom.js";
 import { ProtocolError } from "./errors.js";
 import { Form } from "./form.js";
 import { Participant } from "./participant.js";
-import { Protocol } from "./protocol.js";
+import { published, ScoutedStudy } from "./scouted.js";
 import { Refusal, Service } from "./service.js";
 import { newReportId, Store } from "./store.js";
-import { AIMS, duration, figure, grouped, onLines, percent, posterior, request, strength } from "./words.js";
+import { AIMS, duration, figure, grouped, onLines, percent, posterior, request, scouting, strength } from "./words.js";
 
 const SECTIONS = ["before", "numbers", "review", "sending", "done", "refused"];
 const STEPS = ["before", "numbers", "review"];
@@ -79,7 +79,10 @@ const announceWait = (reason, seconds) => fill("status", WAITS[reason](duration(
 function showProtocol({ protocol, link, form }) {
   if (form.title) fill("title", String(form.title));
   if (form.introduction) fill("introduction", String(form.introduction));
-  fill("request", `${request(protocol)} What is estimated is the ${AIMS[protocol.record.loss.name]} of everybody who answers.`);
+  const isScouted = protocol instanceof ScoutedStudy;
+  const asked = isScouted ? scouting(protocol) : request(protocol);
+  const { loss } = (isScouted ? protocol.example : protocol).record;
+  fill("request", `${asked} What is estimated is the ${AIMS[loss.name]} of everybody who answers.`);
   showEpsilon(protocol.mechanism.epsilon);
   showGroups(protocol);
   fill("fingerprint", grouped(protocol.fingerprint));
@@ -207,7 +210,7 @@ function readLink() {
 async function readProtocol(service, link) {
   fill("status", "Reading the protocol…");
   const [text, form] = await Promise.all([service.protocol(), service.form()]);
-  const protocol = new Protocol(text);
+  const protocol = published(text);
   if (link.fingerprint && link.fingerprint !== protocol.fingerprint) {
     const note = "Nothing of yours has been sent. Somebody may have changed the protocol; please tell the organisers.";
     const details = [
@@ -220,17 +223,26 @@ async function readProtocol(service, link) {
   return { protocol, link, form };
 }
 
+/** A question, who answers it, and in which terms numbers are typed. */
+async function ask(service, protocol, allowed) {
+  const isScouted = protocol instanceof ScoutedStudy;
+  const person = isScouted ? null : new Participant(protocol, allowed);
+  if (isScouted) protocol.checkAllowed(allowed);
+  byId("consent").querySelector("button").disabled = true;
+  fill("status", "Asking for a question…");
+  const { query } = await service.question(person?.group?.name);
+  if (!isScouted) return { query, participant: person, shown: protocol, scout: null };
+  return { query, ...(await protocol.turn(query, () => service.scouted())) };
+}
+
 async function takePart(store, service, link) {
   const offer = await readProtocol(service, link);
   if (offer === null) return;
   showProtocol(offer);
   show("before");
-  const participant = new Participant(offer.protocol, await consent(offer));
-  byId("consent").querySelector("button").disabled = true;
-  fill("status", "Asking for a question…");
-  const { query } = await service.question(participant.group?.name);
+  const { query, participant, shown, scout } = await ask(service, offer.protocol, await consent(offer));
   participant.checkQuery(query);
-  const form = new Form(offer.protocol, offer.form, (...found) => review(query, participant.group, ...found));
+  const form = new Form(shown, scout, offer.form, (...found) => review(query, participant.group, ...found));
   byId("back").addEventListener("click", () => show("numbers"));
   show("numbers");
   await clicked("send");

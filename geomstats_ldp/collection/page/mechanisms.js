@@ -3,6 +3,7 @@
 import { LARGEST_EPSILON, releasedEpsilon } from "./candidates.js";
 import { capThreshold } from "./caps.js";
 import { ProtocolError } from "./errors.js";
+import { spherePoint } from "./philox.js";
 import { dot } from "./vectors.js";
 
 /** Relative size of an entry that is as good as zero: products of subnormal numbers are slow. */
@@ -28,6 +29,11 @@ class Mechanism {
     this.dim = dim;
     this.bound = bound;
     this.leastWeight = Math.exp(-releasedEpsilon(epsilon, dim));
+  }
+
+  /** What a candidate stands for: a point of the sphere. */
+  point(high, low) {
+    return spherePoint(high, low, this.candidateWidth);
   }
 }
 
@@ -67,15 +73,20 @@ export class L2Ball extends Mechanism {
 
 const MECHANISMS = { privunit: PrivUnit, l2_ball: L2Ball };
 
+/** Refuse an epsilon with which no device answers. */
+export function checkEpsilon(epsilon) {
+  if (typeof epsilon !== "number" || !(epsilon >= 1e-3 && epsilon <= LARGEST_EPSILON)) {
+    throw new ProtocolError(`Epsilon must lie between 0.001 and ${LARGEST_EPSILON}; it is ${epsilon}.`);
+  }
+}
+
 /** Make the mechanism of a record, or say why a device cannot release with it. */
 export function mechanismFromSpec(spec) {
   const { name, epsilon, delta, dim, bound } = spec;
   if (!Object.hasOwn(MECHANISMS, name)) {
     throw new ProtocolError(`This page cannot answer with the mechanism “${name}”.`);
   }
-  if (typeof epsilon !== "number" || !(epsilon >= 1e-3 && epsilon <= LARGEST_EPSILON)) {
-    throw new ProtocolError(`Epsilon must lie between 0.001 and ${LARGEST_EPSILON}; it is ${epsilon}.`);
-  }
+  checkEpsilon(epsilon);
   if (delta !== 0) throw new ProtocolError("Delta must be 0 for this mechanism.");
   if (!Number.isInteger(dim) || dim < 1) throw new ProtocolError("The mechanism has no dimension.");
   if (typeof bound !== "number" || !(bound >= 1e-100 && bound <= 1e100)) {

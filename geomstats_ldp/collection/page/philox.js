@@ -32,6 +32,17 @@ export function philox4x32(counter, key) {
   return [x0, x1, x2, x3];
 }
 
+/** Words of 64 bits of a candidate, each as its upper and lower half. */
+export function candidateWords(high, low, width) {
+  const words = [];
+  for (let block = 0; 2 * block < width; block += 1) {
+    const [x0, x1, x2, x3] = philox4x32([block, 0, 0, 0], [low, high]);
+    words.push([x0, x1], [x2, x3]);
+  }
+  words.length = width;
+  return words;
+}
+
 /** Midpoint (2k + 1) 2^-53 of the cell that the upper 52 bits of two words choose. */
 const uniform = (high, low) => (2 * (high * 2 ** 20 + (low >>> 12)) + 1) * 2 ** -53;
 

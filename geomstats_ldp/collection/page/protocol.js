@@ -4,6 +4,7 @@ import { ProtocolError } from "./errors.js";
 import { Geometry, queryRegion } from "./geometry.js";
 import { lossFromSpec } from "./losses.js";
 import { mechanismFromSpec } from "./mechanisms.js";
+import { checkName, isObject, parseStrictly, requireFields } from "./records.js";
 import { sha256 } from "./sha256.js";
 import { dot, hasShape } from "./vectors.js";
 
@@ -19,43 +20,9 @@ const FIELDS = [
 const MODELS = ["poincare_ball", "half_space"];
 const LARGEST_GROUPS = 64;
 const LONGEST_NAME = 64;
-const QUERY_FIELDS = ["fingerprint", "round", "index", "side", "point"];
-const SIDES = ["plus", "minus", "base", "round"];
 
 /** Sizes that a device should give, as geomstats_ldp/protocol/limits.py has them. */
-const LIMITS = { text: 2 ** 24, dim: 512, entries: 4096, directions: 8 * 512, depth: 12 };
-
-const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
-
-function requireFields(record, names, what, optional = []) {
-  const isWhole = isObject(record) && names.every((name) => Object.hasOwn(record, name));
-  if (!isWhole || !Object.keys(record).every((name) => [...names, ...optional].includes(name))) {
-    throw new ProtocolError(`${what} does not have the fields that it must have.`);
-  }
-}
-
-/** Number of names in a value, at all depths; refuses what is nested too deeply. */
-function countNames(value, depth = 0) {
-  if (depth > LIMITS.depth) throw new ProtocolError("The protocol is nested too deeply.");
-  if (Array.isArray(value)) return value.reduce((sum, entry) => sum + countNames(entry, depth + 1), 0);
-  if (!isObject(value)) return 0;
-  const values = Object.values(value);
-  return values.reduce((sum, entry) => sum + countNames(entry, depth + 1), values.length);
-}
-
-/** Read a JSON text in which no name is given twice, so that nobody reads two things out of it. */
-export function parseStrictly(text, longest = LIMITS.text) {
-  if (text.length > longest) throw new ProtocolError("The text is too long.");
-  let record;
-  try {
-    record = JSON.parse(text);
-  } catch {
-    throw new ProtocolError("The text is not JSON.");
-  }
-  const names = text.match(/"(?:[^"\\]|\\.)*"\s*(?=:)/g) ?? [];
-  if (names.length !== countNames(record)) throw new ProtocolError("A field is given more than once.");
-  return record;
-}
+const LIMITS = { dim: 512, entries: 4096, directions: 8 * 512 };
 
 function checkLimits({ space, mechanism, basis, directions }) {
   const side = isObject(space) && (Object.hasOwn(space, "n") ? space.n : space.dim);
@@ -120,9 +87,6 @@ export class Protocol {
   /** @param {string} text As the service published it; the fingerprint is the digest of this text. */
   constructor(text) {
     const record = parseStrictly(text);
-    if (isObject(record) && Object.hasOwn(record, "scouts")) {
-      throw new ProtocolError("This study asks scouts first, which this page cannot answer. Please use “geomstats-ldp collect answer”.");
-    }
     requireFields(record, FIELDS, "The protocol", ["coordinates", "groups"]);
     if (record.format !== FORMAT) throw new ProtocolError(`The protocol must have format ${FORMAT}.`);
     for (const name of ["loss", "working_region", "inference"]) {
@@ -158,12 +122,7 @@ export class Protocol {
 
   /** Point of a query that may be answered, put on the manifold exactly. */
   checkQuery(query) {
-    requireFields(query, QUERY_FIELDS, "The question");
-    if (query.fingerprint !== this.fingerprint) {
-      throw new ProtocolError("The question belongs to another protocol.");
-    }
-    const isNamed = [query.round, query.index].every((n) => Number.isSafeInteger(n) && n >= 0);
-    if (!isNamed || !SIDES.includes(query.side)) throw new ProtocolError("The question has no name.");
+    checkName(query, this.fingerprint);
     const point = this.geometry.checkPoint(query.point, "The question");
     if (!this.region.contains(point)) {
       throw new ProtocolError("The question lies outside of the public region of queries.");

@@ -1,4 +1,4 @@
-// Talking to the service that the page came from: three requests, repeated until they are heard.
+// Talking to the service that the page came from: a few requests, repeated until they are heard.
 
 const FIRST_WAIT = 1;
 const LONGEST_WAIT = 60;
@@ -57,6 +57,11 @@ export class Service {
   /** Text of the protocol. */
   async protocol() {
     return (await this.#send("/v1/protocol")).text();
+  }
+
+  /** Text of what scouts have found, where they were asked first. */
+  async scouted() {
+    return (await this.#send("/v1/scouted")).text();
   }
 
   /** Description of what is asked for, which an organiser may give; it is not part of the protocol. */

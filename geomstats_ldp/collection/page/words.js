@@ -75,6 +75,19 @@ export function request(protocol) {
   return PLANS[names.find((name) => Object.hasOwn(PLANS, name))](loss.shape[0], loss);
 }
 
+/** What is asked for where scouts come first. */
+export function scouting({ norms, start, example }) {
+  const asked = [
+    ...(norms === null ? [] : [`in which of ${norms.mechanism.dim} ranges its length lies`]),
+    ...(start === null ? [] : ["where it points to"]),
+  ];
+  const n = example.loss.shape[0];
+  return (
+    `You are asked for ${n} numbers, which together are a vector. Those who come first are asked something simple about it: ${asked.join(", or ")}. ` +
+    "What the others are asked follows from these answers by a public rule, which this page computes anew."
+  );
+}
+
 /** What is estimated, in the terms of the field. */
 export const AIMS = {
   von_mises_fisher: "mean direction",

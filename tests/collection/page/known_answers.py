@@ -17,9 +17,14 @@ from geomstats_ldp import (
     PrivateSPDCovariance,
     PrivateVMFLocation,
 )
+from geomstats_ldp.collection.study import make_published, study_protocol_with
 from geomstats_ldp.losses import loss_of, score_coords
 from geomstats_ldp.mechanisms import make_mechanism, sphere_points
 from geomstats_ldp.mechanisms.candidates import N_CANDIDATES, draw_candidate
+from geomstats_ldp.scouting import NormHistogram
+from geomstats_ldp.scouting.device import bins_of
+from geomstats_ldp.serialization import canonical_json
+from geomstats_ldp.server import make_server
 
 #: Examples of FIPS 180-4, as NIST publishes them.
 SHA256 = [
@@ -136,6 +141,55 @@ def known_mechanisms():
         }
 
 
+def known_lengths():
+    """The question of scouts for a length: sets of candidates, bins of data, what is released."""
+    for epsilon, n_bins in [(0.5, 8), (2.0, 80), (4.0, 80)]:
+        norms = NormHistogram(epsilon, 1e-6, 1e6, n_bins)
+        data = [[3.0, 4.0], [0.0, 0.0, 0.0], [1e-9], [250.0, -30.0, 4.0], [1e100, 1e100]]
+        lengths = [np.linalg.norm(datum) for datum in data]
+        entropy = np.random.default_rng(n_bins).bytes(16 * 64)
+        one_hot = np.eye(n_bins)[bins_of(norms, lengths[0])]
+        released = draw_candidate(norms.mechanism, one_hot, lambda n, once=entropy: once[:n])
+        yield {
+            "question": norms.to_json(),
+            "fingerprint": norms.fingerprint,
+            "candidates": list(map(str, CANDIDATES)),
+            "sets": [np.flatnonzero(row).tolist() for row in norms.sets(CANDIDATES)],
+            "data": data,
+            "bins": bins_of(norms, lengths).tolist(),
+            "random_bytes": entropy.hex(),
+            "candidate": str(released),
+        }
+
+
+def known_studies():
+    """Texts of studies that ask scouts, what scouts may find, and the protocol that follows."""
+    shared = {"epsilon": 4.0, **PLAN}
+    for name, parameters, found in [
+        ("PrivatePCA", {"norm_bound": "scout", "initial_point": "scout"}, {"norm_bound": 0.07}),
+        ("PrivatePCA", {"norm_bound": "scout", "mechanism": "l2_ball"}, {"norm_bound": 250.0}),
+        ("PrivatePCA", {"norm_bound": 3.0, "initial_point": "scout"}, {}),
+        ("PrivateVMFLocation", {"initial_point": "scout", "kappa": 2.0}, {}),
+    ]:
+        study = {"estimator": name, "parameters": {**parameters, **shared}, "n_features": 3}
+        study |= {"rounds": {"quota": None, "minimum_batch": None}}
+        study |= {"service": {"deadline_seconds": None}}
+        scouts = {"n_participants": 400, "n_rounds": 2}
+        published = make_published({**study, "scouts": scouts})
+        if "initial_point" in parameters:
+            found = {**found, "initial_point": [0.48, 0.6, -0.64]}
+        if published.plan.tells_moment:
+            found["known_moment"] = [np.diag([0.5, 1.0, 0.25]).tolist(), 0.125]
+        found["protocol"] = study_protocol_with(published.study, found).to_json()
+        case = {"study": published.to_json(), "fingerprint": published.fingerprint}
+        case["found"] = canonical_json(found)
+        if published.plan.start is not None:
+            query, data = make_server(published.plan.start).queries(1)[0], [[0.3, -4.0, 0.5], [1.0]]
+            case |= {"query": json.loads(query.to_json()), "data": data}
+            case["scores"] = [score(published.plan.start, query.point, d).tolist() for d in data]
+        yield case
+
+
 def known_answers():
     """All of the file."""
     widths = {width: sphere_points(CANDIDATES, width).tolist() for width in (1, 2, 5)}
@@ -145,6 +199,8 @@ def known_answers():
         "points": {"candidates": list(map(str, CANDIDATES)), "by_width": widths},
         "mechanisms": list(known_mechanisms()),
         "scores": list(known_scores()),
+        "lengths": list(known_lengths()),
+        "studies": list(known_studies()),
     }
 
 

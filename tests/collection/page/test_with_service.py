@@ -124,13 +124,67 @@ def test_the_person_chooses_the_epsilon(run_service, come, wait_until):
     assert complaints == []
 
 
-def test_a_study_that_asks_scouts_first_is_told_to_be_beyond_the_page(
-    run_service, come, study_text
-):
-    text = study_text().replace("initial_point = [0.3, 1.0, 0.3]", 'initial_point = "scout"')
-    service = run_service(text="n_features = 3\n" + text)
-    (token,) = service.tokens(1)
-    page = come(service, token, [])
+SCOUTED = """
+estimator = "PrivatePCA"
+n_features = 3
+[parameters]
+norm_bound = "scout"
+initial_point = "scout"
+epsilon = 8.0
+n_participants = 60
+n_rounds = 2
+[scouts]
+n_participants = 2
+n_rounds = 1
+"""
+
+
+def test_scouts_and_those_who_follow_answer_by_the_page(run_service, come, wait_until):
+    """Two are asked for a length, two for a direction; the page follows them to the study."""
+    service, complaints, told = run_service(text=SCOUTED), [], []
+    ledger, sent = service.service.ledger, 0
+    for token in service.tokens(5):
+        page = come(service, token, complaints)
+        page.locator("#before").wait_for()
+        request = page.inner_text("#request")
+        assert "in which of 80 ranges its length lies, or where it points to" in request
+        assert "leading principal component" in request
+        page.locator("#consent button").click()
+        page.locator("#numbers").wait_for()
+        for i, number in enumerate(["30", "-40", "10"]):
+            page.fill(f"#field-{i}", number)
+        told.append(page.inner_text("#meaning"))
+        page.locator("#form button").click()
+        page.locator("#send").click()
+        page.locator("#done").wait_for(timeout=20000)
+        sent += 1
+        wait_until(lambda n=sent: sum(view.server.n_participants for view in ledger.views) == n)
+    assert complaints == [] and service.count("reports") == 5
+    assert all(text.startswith("Your numbers have the length 50.99.") for text in told[:2])
+    assert all(text.startswith("The answer is about the direction") for text in told[2:4])
+    assert "counted as" in told[4]
+    found = ledger.found()
+    assert 10 < found["norm_bound"] < 300  # epsilon is 8: sets hold the bin nearly always
+    assert page.inner_text("#sent").count(ledger.views[-1].stage.protocol.fingerprint[:12]) == 1
+
+
+@pytest.mark.slow
+def test_a_service_that_says_another_study_is_refused_by_the_page(run_service, come, monkeypatch):
+    service = run_service(text=SCOUTED.replace('initial_point = "scout"', ""))
+    ledger = service.service.ledger
+    for token in service.tokens(2):
+        answer(come(service, token, []), ["30", "-40", "10"])
+    true = ledger.found
+
+    def false():
+        found = true()
+        protocol = json.loads(found["protocol"])
+        protocol["mechanism"]["epsilon"] = 8.5
+        return {**found, "protocol": json.dumps(protocol)}
+
+    monkeypatch.setattr(ledger, "found", false)
+    page = come(service, service.tokens(1)[0], [])
+    page.locator("#consent button").click()
     page.locator("#refused").wait_for()
-    assert "asks scouts first" in page.inner_text("#refused-text")
-    assert service.count("questions") == 0
+    assert "not the one that was published" in page.inner_text("#refused-text")
+    assert service.count("reports") == 2
