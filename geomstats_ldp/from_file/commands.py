@@ -66,7 +66,7 @@ def _add_model(parser, name):
     elif name != "direction":
         parser.add_argument(
             "--norm-bound",
-            type=_number_or_scout if name == "pca" else float,
+            type=_number_or_scout if name == "pca" else _number,
             required=True,
             metavar="B",
             help="longest row that is taken as it is, after --subtract and --divide-by"
@@ -135,6 +135,15 @@ def _numbers(text):
         return [float(number) for number in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"numbers with commas are needed; got {text!r}") from None
+
+
+def _number(text):
+    """A number, of a model that scouts find no bound for."""
+    try:
+        return float(text)
+    except ValueError:
+        hint = "; scouts find that of fit pca only" if text == "scout" else ""
+        raise argparse.ArgumentTypeError(f"a number is needed; got {text!r}{hint}") from None
 
 
 def _number_or_scout(text):

@@ -70,6 +70,13 @@ def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
 
 
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+@pytest.mark.parametrize("model", ["mean", "covariance"])
+def test_a_bound_that_scouts_do_not_find_is_a_number(model, people, capsys):
+    with pytest.raises(SystemExit):
+        fit(model, "--norm-bound", "scout")
+    assert "a number is needed; got 'scout'; scouts find that of fit pca" in capsys.readouterr().err
+
+
 def test_the_first_rows_may_scout(people, capsys):
     estimator = PrivatePCA(norm_bound="scout", initial_point="scout", epsilon=8.0, random_state=3)
     estimator.fit((ROWS - CENTRE) / SCALE)
