@@ -180,18 +180,30 @@ def with_start_rounds(plan, n_participants, n_rounds):
     return replace(plan, start=start)
 
 
-def agree_to_rounding(first, second):
+def agree_to_rounding(first, second, size=None):
     """Whether two plain records say the same but for rounding.
 
     Parameters
     ----------
     first, second : dict, list, str, float, ...
+    size : float, optional
+        Rounding is relative to it. Default the number itself, and the largest entry of a list: the
+        unit of the data may be small.
     """
     if isinstance(first, dict) and isinstance(second, dict):
         same = first.keys() == second.keys()
         return same and all(agree_to_rounding(first[name], second[name]) for name in first)
     if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
-        return len(first) == len(second) and all(map(agree_to_rounding, first, second))
-    if isinstance(first, float) and isinstance(second, (int, float)):
-        return math.isclose(first, second, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+        size = _largest(first) if size is None else size
+        pairs = zip(first, second)
+        return len(first) == len(second) and all(agree_to_rounding(*pair, size) for pair in pairs)
+    if first != second and isinstance(first, float) and isinstance(second, (int, float)):
+        return abs(first - second) <= _ROUNDING * (abs(first) if size is None else size)
     return first == second
+
+
+def _largest(values):
+    """Largest absolute number in nested lists."""
+    if isinstance(values, (list, tuple)):
+        return max(map(_largest, values), default=0.0)
+    return abs(values) if isinstance(values, (int, float)) else 0.0

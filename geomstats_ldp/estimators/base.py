@@ -202,16 +202,10 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if adaptive and (n_rounds is None or bend == 0):
             raise ProtocolError(
                 "directions must be an array or None, or 'adaptive' in rounds of a loss that "
-                "states a third derivative, such as Huber regression; got "
+                "states a third derivative, such as logistic and Huber regression; got "
                 f"{tuning.directions!r} with n_rounds={n_rounds} and {loss.name!r}"
             )
         saturation = loss.saturation(geometry)
-        if adaptive and saturation > 0:
-            raise ProtocolError(
-                f"directions must not be {tuning.directions!r} for {loss.name!r}, whose scores "
-                "saturate: long offsets would make its bias four to eight times as large. Its "
-                "rounds ask from far away and close by turns instead"
-            )
         if n_rounds is None:
             return None
         n_rounds, sizes = check_n_rounds(n_rounds), None
@@ -222,7 +216,16 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
             n_rounds, n_points = len(sizes), min(n_points, *sizes)
         return RoundPlan(
-            n_rounds, sizes, n_points, moment, length, query, bend, saturation, adaptive=adaptive
+            n_rounds,
+            sizes,
+            n_points,
+            moment,
+            length,
+            query,
+            bend,
+            saturation,
+            # Where wide rounds are few, their offsets follow the curvature by default.
+            adaptive=adaptive or (min(saturation, bend) > 0 and query is None),
         )
 
     def _make_geometry(self, width, tuning):

@@ -65,7 +65,7 @@ class PrivateFrechetMean(LocationEstimator):
     >>> from geomstats_ldp import PrivateFrechetMean
     >>> disc = Hyperbolic(dim=2, coords_type="ball")
     >>> X = np.random.default_rng(0).normal([0.2, -0.1], 0.1, size=(4000, 2))
-    >>> mean = PrivateFrechetMean(disc, epsilon=4.0, random_state=0).fit(X)
+    >>> mean = PrivateFrechetMean(disc, epsilon=4.0, n_rounds=8, random_state=0).fit(X)
     >>> bool(mean.confidence_region().contains(X.mean(axis=0)))
     True
     """

@@ -10,7 +10,7 @@ import numpy as np
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
-from geomstats_ldp.score_regression.fit import HEDGE
+from geomstats_ldp.score_regression.fit import hedged_step
 from geomstats_ldp.score_regression.shrinkage import (
     clip_eigenvalues,
     guard_of_error,
@@ -35,9 +35,10 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     publicly known to be.
 
     The second term is what the error of the Hessian makes of the distance over which the estimate
-    is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon. Where the
-    plan knows how scores saturate, and the Hessian is from wide rounds, |u|^2 is the distance of
-    the mean query point to the target instead of that to the estimate.
+    is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon. A raw
+    Hessian, of a loss that knows nothing of its own, may be far off in weak directions. With it
+    |u|^2 is the square distance of the mean query point to the target instead of that to the
+    estimate: the square error that is expected of the estimate is added.
 
     Parameters
     ----------
@@ -60,14 +61,15 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
             f"{fewest_participants(protocol)} if all are in one round; too few "
             "participants have answered"
         )
-    dim, plan = protocol.dim, protocol.rounds
+    dim = protocol.dim
     free = dim * (dim + 1) / 2
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
     entry = fit.hessian_error / free
     slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
     score = location + slope + np.outer(fit.leftover, fit.leftover)
-    if plan is not None and plan.saturation > 0:
-        score = score + entry * _square_error(fit, score) * np.eye(dim)
+    if protocol.inference.hessian == "raw":
+        step = hedged_step(fit.hessian, fit.hessian_error)
+        score = score + entry * np.trace(step @ score @ step) * np.eye(dim)
     guard, slope = _guarded(fit, protocol)
     inverse = np.linalg.inv(slope)
     covariance = inverse @ score @ inverse
@@ -97,15 +99,3 @@ def _guarded(fit, protocol):
     guard = guard_of_parts(fit.spherical_error, deviatoric, fit.hessian, fit.hessian_floor, rule)
     low = 0.0 if rule.hessian_range is None else rule.hessian_range[0]
     return guard, clip_eigenvalues(fit.hessian / math.sqrt(guard), low)
-
-
-def _square_error(fit, score):
-    """Expected square distance of the estimate to the target, for a covariance of its score.
-
-    A Hessian that noise makes large would make it small. What noise adds to the square of the
-    Hessian on average is taken off, down to the share against which the step is hedged.
-    """
-    values, vectors = np.linalg.eigh(fit.hessian)
-    noise = fit.hessian_error / len(values)
-    known = np.maximum(values**2 - noise, HEDGE * noise)
-    return np.sum(np.sum(vectors * (score @ vectors), axis=0) / known)

@@ -96,10 +96,6 @@ class RoundPlan(Rule):
                 f"a third_derivative; got third_derivative={self.third_derivative} and "
                 f"query={self.query}"
             )
-        if self.adaptive and self.saturation > 0:
-            raise ProtocolError(
-                f"saturation must be 0 with adaptive offsets; got {self.saturation}"
-            )
         if self.sizes is not None:
             self._check_sizes()
         if self.query is not None:

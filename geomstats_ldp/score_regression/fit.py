@@ -187,14 +187,14 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
         counted = intercept_weights(share, bend, pull)
     pivot = counted @ coords / counted.sum()
     gradient = estimate[:dim] + raw @ pivot
-    step = _hedged_step(hessian, sum(error))
+    step = hedged_step(hessian, sum(error))
     target = pivot - step @ gradient
     point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
     bias = np.zeros((dim, dim))
     if is_unbiased and rule.hessian != "raw":
         place = Chart(center, coords, maps, frames, basis, bend, known.information)
-        steps = partial(_hedged_step, hessian)
+        steps = partial(hedged_step, hessian)
         bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)
         noise = spread * variance
         hessian, error, bounds = _usable_hessian(protocol, raw - bias, noise, basis, answers.n)
@@ -218,7 +218,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     )
 
 
-def _hedged_step(hessian, error):
+def hedged_step(hessian, error):
     """Matrix by which a step multiplies the gradient, for a Hessian with this square error."""
     dim = len(hessian)
     return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * error / dim * np.eye(dim))

@@ -5,7 +5,9 @@ at distance l along its eigenvector, is in proportion to 1 / (k l). What limits 
 score is linear. In a regression that is a length of the linear predictor: the predictor moves by
 :math:`l \sqrt{k}` in the mean, in units in which weights are one. So l is taken in proportion to
 :math:`k^{-1/2}`, which leaves no direction to be worse known for the units or the correlation of
-the features. See docs/theory/rounds.md.
+the features. Where a loss states at what rate c its scores saturate, they are straight up to the
+same :math:`l^2 k` in all directions, and :math:`h^2 2 c` of it is what the correction at radius h
+is for. See docs/theory/rounds.md.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ def no_stretch(dim):
     return np.eye(dim)
 
 
-def stretch_of(fit):
+def stretch_of(fit, saturation=0.0):
     """Map of the offsets of the next round, from the Hessian that has been found so far.
 
     An eigenvalue counts one standard error above its estimate: an offset is longer only as far as
@@ -32,6 +34,9 @@ def stretch_of(fit):
     Parameters
     ----------
     fit : ScoreFit
+    saturation : float
+        Rate of the plan. Zero leaves the offset along the largest eigenvalue as it is; otherwise
+        that is left where the eigenvalue is twice the rate, or more.
 
     Returns
     -------
@@ -45,8 +50,9 @@ def stretch_of(fit):
     variance = np.trace(fit.score_covariance) / dim * np.linalg.pinv(fit.gram, hermitian=True)
     errors = np.sqrt(np.maximum(np.sum(along * (along @ variance), axis=1), 0.0))
     sizes = np.maximum(values, 0.0) + errors
-    if sizes.max() == 0:
+    reference = sizes.max() if saturation == 0 else 2 * saturation
+    if reference == 0:
         return no_stretch(dim)
-    longer = np.sqrt(sizes.max() / np.maximum(sizes, sizes.max() / LONGEST**2))
+    longer = np.sqrt(reference / np.clip(sizes, reference / LONGEST**2, reference))
     stretch = (vectors * longer) @ vectors.T
     return (stretch + stretch.T) / 2

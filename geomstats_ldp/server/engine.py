@@ -38,9 +38,27 @@ def replay_rounds(geometry, region, schedule, state, scratch, messages, tangent,
         )
 
 
-_compiled_open_round = cached_njit(recursion.open_round, allocates=False)
-_compiled_close_round = cached_njit(recursion.close_round, allocates=False)
-_compiled_close_single = cached_njit(recursion.close_single, allocates=False)
+# What these three call is compiled once in a process, also for `replay_rounds` and emulation.
+
+
+def open_round(geometry, schedule, state, scratch, n_pairs):
+    """See `recursion.open_round`."""
+    recursion.open_round(geometry, schedule, state, scratch, n_pairs)
+
+
+def close_round(geometry, region, schedule, state, scratch, messages, n_pairs):
+    """See `recursion.close_round`."""
+    recursion.close_round(geometry, region, schedule, state, scratch, messages, n_pairs)
+
+
+def close_single(geometry, region, schedule, state, scratch, message):
+    """See `recursion.close_single`."""
+    recursion.close_single(geometry, region, schedule, state, scratch, message)
+
+
+_compiled_open_round = cached_njit(open_round, allocates=False)
+_compiled_close_round = cached_njit(close_round, allocates=False)
+_compiled_close_single = cached_njit(close_single, allocates=False)
 _compiled_replay_rounds = cached_njit(replay_rounds, allocates=False)
 
 
@@ -93,8 +111,8 @@ def make_engine(name, geometry):
     return Engine(
         "geomstats",
         geometry,
-        recursion.open_round,
-        recursion.close_round,
-        recursion.close_single,
+        open_round,
+        close_round,
+        close_single,
         replay_rounds,
     )

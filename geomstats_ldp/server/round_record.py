@@ -206,7 +206,7 @@ class RoundRecord(BaseServer):
         fit = self._fit(for_region=False)
         if fit is None or not self.protocol.rounds.adaptive:
             return self.estimate(), no_stretch(self.protocol.dim)
-        return self.estimate(), stretch_of(fit)
+        return self.estimate(), stretch_of(fit, self.protocol.rounds.saturation)
 
     def _close(self, center=None, stretch=None):
         n_closed, state = self.n_closed + 1, self.state

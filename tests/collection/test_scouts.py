@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geomstats_ldp.cli import main
-from geomstats_ldp.collection import course, store, study, tables
+from geomstats_ldp.collection import course, scouts, store, study, tables
 from geomstats_ldp.collection.client import Client
 from geomstats_ldp.collection.device import answer, draw_report
 from geomstats_ldp.collection.ledger import Ledger
@@ -252,6 +252,13 @@ def test_a_study_that_does_not_follow_is_refused(scouted):
         with pytest.raises(ProtocolError, match="must be the one that was published"):
             course.check_study(published, {**found, "protocol": other.to_json()})
     assert course.check_study(published, found).fingerprint
+
+
+def test_rounding_is_relative_to_the_unit():
+    small = {"bound": 1e-12, "point": [1e-12, 0.0], "names": ["a", None]}
+    assert scouts.agree_to_rounding(small, {**small, "point": [1e-12, 1e-22]})
+    for change in ({"bound": 1e-10}, {"point": [1e-12, 1e-15]}, {"names": ["a", 0.0]}):
+        assert not scouts.agree_to_rounding(small, {**small, **change})
 
 
 def test_anybody_can_compute_the_study_from_the_answers(scouted, tmp_path, capsys, monkeypatch):

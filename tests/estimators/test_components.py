@@ -89,8 +89,9 @@ def test_shares_need_a_total_that_is_given_or_asked_of_other_people(data):
 
 
 def test_one_component_has_variances_in_rounds_too(data):
-    pca = make_pca(n_components=1, initial_point=GUESS[0]).fit(data)
-    values = np.linalg.eigvalsh(clipped(data).T @ clipped(data) / len(data))
+    X = data[:, :3]
+    pca = make_pca(n_components=1, initial_point=GUESS[0][:3]).fit(X)
+    values = np.linalg.eigvalsh(clipped(X).T @ clipped(X) / len(X))
     excess = pca.excess_variance()
     gap = abs(excess.estimate[0] - values[-1] + values[:-1].mean())
     assert gap < 4 * excess.standard_error[0] < 0.5

@@ -63,6 +63,17 @@ def test_what_is_not_known_is_not_used():
         assert turn[:, 2] @ stretch @ turn[:, 2] == pytest.approx(expected, rel=1e-6)
 
 
+def test_where_scores_saturate_all_directions_do_so_alike():
+    """Half of l^2 k is c h^2 in all, but where that would make an offset shorter."""
+    hessian, turn = turned([4.0, 0.25, 0.1])
+    stretch = stretch_of(fitted(hessian, 1e18), saturation=0.2)
+    np.testing.assert_allclose(stretch, (turn * [1, np.sqrt(1.6), 2]) @ turn.T, atol=1e-7)
+    far = stretch_of(fitted(np.zeros((3, 3)), 1e18), saturation=0.2)
+    np.testing.assert_allclose(far, LONGEST * np.eye(3))
+    unknown = stretch_of(fitted(np.zeros((3, 3)), 1.0), saturation=0.2)
+    np.testing.assert_allclose(unknown, np.eye(3))
+
+
 # ------------------------------------------------------------------------ collections
 
 
@@ -167,6 +178,17 @@ def _saved(model, folder):
     return folder / "state.npz"
 
 
+def test_wide_rounds_of_logistic_regression_follow_by_default(people):
+    for n_rounds, is_adaptive in ((8, True), (None, False)):
+        model = PrivateLogisticRegression(2.0, n_rounds=n_rounds, n_participants=3000)
+        rounds = model.start(2).protocol_.rounds
+        assert (rounds is not None and rounds.adaptive) is is_adaptive
+    model = PrivateLogisticRegression(2.0, epsilon=8.0, n_rounds=8, random_state=0)
+    model.fit(people[0], people[1] > 0)
+    longest = np.linalg.eigvalsh(model.server_.state.stretches)[:, -1]
+    assert longest[0] == 1 and longest[4] > 1.5
+
+
 def test_the_protocol_says_it(model, people):
     protocol = model.protocol_
     assert Protocol.from_json(protocol.to_json()) == protocol
@@ -182,8 +204,6 @@ def test_plans_that_cannot_adapt_are_refused(people):
         PrivateHuberRegression(n_rounds=None, tuning=ADAPTIVE).fit(*people)
     with pytest.raises(ProtocolError, match=r"directions must be .* states a third derivative"):
         PrivatePCA(n_rounds=4, tuning=ADAPTIVE).fit(people[0])
-    with pytest.raises(ProtocolError, match="must not be 'adaptive' for 'logistic_regression'"):
-        PrivateLogisticRegression(n_rounds=4, tuning=ADAPTIVE).fit(people[0], people[1] > 0)
     with pytest.raises(ProtocolError, match=r"directions must be one of \('adaptive',\); got 'up'"):
         PrivatePCA(n_rounds=4, tuning=Tuning(directions="up")).fit(people[0])
     with pytest.raises(ProtocolError, match="adaptive must be False unless"):

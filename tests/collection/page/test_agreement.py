@@ -36,10 +36,7 @@ from geomstats_ldp.mechanisms.candidates import (
     largest_levels,
     philox4x32,
 )
-from geomstats_ldp.mechanisms.subset_selection import SubsetSelection
 from geomstats_ldp.protocol import RadiusRule, RoundPlan, make_protocol
-from geomstats_ldp.scouting import NormHistogram
-from geomstats_ldp.scouting.device import bins_of
 
 # The browser takes long; `test_known_answers` has an example of everything.
 pytestmark = pytest.mark.slow
@@ -384,30 +381,3 @@ def test_thresholds_are_those_of_python(javascript):
         for epsilon, dim in cases
     ]
     np.testing.assert_allclose(found, expected, rtol=2e-13)
-
-
-def test_sets_of_scouts_have_the_same_size(javascript):
-    cases = [(e, k) for e in np.geomspace(1e-3, 16, 60).tolist() for k in (2, 3, 8, 80, 1000)]
-    found = javascript(
-        """async (cases) => {
-            const { SubsetSelection } = await import("/page/subsets.js");
-            return cases.map(([epsilon, k]) => new SubsetSelection(epsilon, k).size);
-        }""",
-        cases,
-    )
-    assert found == [SubsetSelection(*case).subset_size for case in cases]
-
-
-def test_lengths_fall_into_the_same_bins(javascript):
-    norms = NormHistogram(2.0)
-    lengths = np.random.default_rng(0).uniform(-16, 16, size=2000)
-    data = [[10.0**x, 10.0 ** (x - 1)] for x in lengths.tolist()]
-    found = javascript(
-        """async ([text, data]) => {
-            const { NormHistogram } = await import("/page/subsets.js");
-            const norms = new NormHistogram(text);
-            return data.map((datum) => norms.binOf(datum));
-        }""",
-        [norms.to_json(), data],
-    )
-    assert found == bins_of(norms, np.linalg.norm(data, axis=1)).tolist()

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from geomstats_ldp import Message
+from geomstats_ldp.mechanisms.subset_selection import SubsetSelection
+from geomstats_ldp.scouting import NormHistogram
+from geomstats_ldp.scouting.device import bins_of
 
 HERE = Path(__file__).parent
 FILE = HERE.parents[2] / "docs" / "known_answers.json"
@@ -211,3 +214,30 @@ def test_scores_of_scouts_who_tell_the_start(published, javascript):
         np.testing.assert_allclose(found, case["scores"], rtol=0, atol=1e-12 * scale)
         assert scale > 0 and not np.any(found[-1])
     assert len(cases) == 3
+
+
+def test_sets_of_scouts_have_the_same_size(javascript):
+    cases = [(e, k) for e in np.geomspace(1e-3, 16, 60).tolist() for k in (2, 3, 8, 80, 1000)]
+    found = javascript(
+        """async (cases) => {
+            const { SubsetSelection } = await import("/page/subsets.js");
+            return cases.map(([epsilon, k]) => new SubsetSelection(epsilon, k).size);
+        }""",
+        cases,
+    )
+    assert found == [SubsetSelection(*case).subset_size for case in cases]
+
+
+def test_lengths_fall_into_the_same_bins(javascript):
+    norms = NormHistogram(2.0)
+    lengths = np.random.default_rng(0).uniform(-16, 16, size=2000)
+    data = [[10.0**x, 10.0 ** (x - 1)] for x in lengths.tolist()]
+    found = javascript(
+        """async ([text, data]) => {
+            const { NormHistogram } = await import("/page/subsets.js");
+            const norms = new NormHistogram(text);
+            return data.map((datum) => norms.binOf(datum));
+        }""",
+        [norms.to_json(), data],
+    )
+    assert found == bins_of(norms, np.linalg.norm(data, axis=1)).tolist()
