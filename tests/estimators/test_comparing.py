@@ -1,6 +1,5 @@
 """Comparing fitted estimators: what may be compared, and what comes out."""
 
-import re
 import warnings
 
 import numpy as np
@@ -127,7 +126,7 @@ def test_what_does_not_estimate_the_same_is_refused():
         with pytest.raises(ProtocolError, match=f"argument 1 must have the {name} of the first"):
             compare(pca, other)
     direction = PrivateVMFLocation(epsilon=8.0, initial_point=[1, 2, 1], random_state=0)
-    with pytest.raises(ProtocolError, match=re.escape("'name': 'pca'")):
+    with pytest.raises(ProtocolError, match="same parameter: pca; got von_mises_fisher"):
         compare(pca, direction.fit(vectors))
     with pytest.raises(ArgumentTypeError, match="argument 1 must be an estimator"):
         compare(pca, vectors)
