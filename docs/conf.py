@@ -68,7 +68,8 @@ myst_heading_anchors = 3
 nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+# Seconds a cell: the first one compiles, on machines that do something else too.
+nb_execution_timeout = 600
 nb_merge_streams = True
 
 plot_include_source = True

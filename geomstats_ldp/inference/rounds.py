@@ -37,8 +37,8 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     The second term is what the error of the Hessian makes of the distance over which the estimate
     is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon. A raw
     Hessian, of a loss that knows nothing of its own, may be far off in weak directions. With it
-    |u|^2 is the square distance of the mean query point to the target instead of that to the
-    estimate: the square error that is expected of the estimate is added.
+    :math:`|u|^2` is the square distance of the mean query point to the target instead of that to
+    the estimate: the square error that is expected of the estimate is added.
 
     Parameters
     ----------
