@@ -28,10 +28,11 @@ def combine(
     r"""One estimate and region from collections whose privacy regimes differ.
 
     Each collection has a protocol of its own: epsilon, delta, mechanism, bounds on the data, pairs
-    or rounds. A later protocol may be chosen by what the earlier collections have released, and
-    each of its participants agrees to that protocol alone. The estimate weighs those of the
-    collections by the inverses :math:`C_j^{-1}` of their covariances, and its covariance is
-    :math:`(\sum_j C_j^{-1})^{-1}` (Theorem S.1 of the paper).
+    or rounds. A later protocol may be a continuous function of what the earlier collections have
+    released, such as a bound or a start, but its size and epsilon must not depend on a test of
+    them: the region would cover too little. Each participant agrees to one protocol. The estimate
+    weighs those of the collections by the inverses :math:`C_j^{-1}` of their covariances, and its
+    covariance is :math:`(\sum_j C_j^{-1})^{-1}` (Theorem S.1 of the paper).
 
     Parameters
     ----------
