@@ -56,7 +56,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(20000, 2))
     >>> y = rng.uniform(size=20000) < 1 / (1 + np.exp(-0.5 - X @ [2.0, -1.0]))
-    >>> model = PrivateLogisticRegression(feature_bound=1.5, epsilon=4.0, random_state=0).fit(X, y)
+    >>> model = PrivateLogisticRegression(feature_bound=1.5, epsilon=8.0, random_state=0).fit(X, y)
     >>> bool(model.confidence_region().contains([0.5, 2.0, -1.0]))
     True
     """

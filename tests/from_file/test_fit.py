@@ -69,7 +69,6 @@ def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
         assert file.read(4) == b"\x89PNG"
 
 
-@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 @pytest.mark.parametrize("model", ["mean", "covariance"])
 def test_a_bound_that_scouts_do_not_find_is_a_number(model, people, capsys):
     with pytest.raises(SystemExit):
@@ -77,6 +76,7 @@ def test_a_bound_that_scouts_do_not_find_is_a_number(model, people, capsys):
     assert "a number is needed; got 'scout'; scouts find that of fit pca" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_the_first_rows_may_scout(people, capsys):
     estimator = PrivatePCA(norm_bound="scout", initial_point="scout", epsilon=8.0, random_state=3)
     estimator.fit((ROWS - CENTRE) / SCALE)
