@@ -160,7 +160,7 @@ class NormHistogram:
         """Frequencies of the bins by the lognormal law that fits best.
 
         The law is the one of the greatest composite likelihood of the counts of the bins; the first
-        bin, in which zeros are as well, has a frequency of its own. See `scouting.lognormal`.
+        bin, in which zeros are as well, has a frequency of its own. See docs/guide/scouting.md.
 
         Parameters
         ----------
