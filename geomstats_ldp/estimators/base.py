@@ -205,9 +205,9 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
                 "states a third derivative, such as logistic and Huber regression; got "
                 f"{tuning.directions!r} with n_rounds={n_rounds} and {loss.name!r}"
             )
-        saturation = loss.saturation(geometry)
         if n_rounds is None:
             return None
+        saturation = loss.saturation(geometry)
         n_rounds, sizes = check_n_rounds(n_rounds), None
         directions = direction_cycle(_even_directions(tuning), geometry.dim)
         n_points = len(directions) if query is None else 1

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import eigh, sqrtm
+from scipy.linalg import sqrtm
 
 from geomstats_ldp.inference.sandwich import pool_groups
 from geomstats_ldp.score_regression import PredictedScore
@@ -85,8 +85,6 @@ def predict_by_moment(state: State, protocol: Protocol) -> PredictedScore:
     prediction = bounded_by_growth(spread @ values, spread, *place)
     totals, squares = state.weights[:, OF_PEOPLE], state.weights[:, SQUARES_OF_PEOPLE]
     mean = pooled.mean_covariance(n, totals, squares)
-    growth = prediction.growth
-    if len(totals) > 1:
-        growth = growth * eigh(pooled.of_regression, mean, eigvals_only=True)[-1]
+    growth = prediction.growth * pooled.noise_ratio(mean)
     root = np.real(sqrtm(mean * totals.sum() / n))
     return replace(prediction, covariance=root @ prediction.covariance @ root, growth=growth)

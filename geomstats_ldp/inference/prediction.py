@@ -85,9 +85,8 @@ def predict_from_differences(state: State, protocol: Protocol) -> PredictedScore
     slope = pooled.sums.dx @ inverse
     totals, squares = state.weights[:, OF_PAIRS], state.weights[:, SQUARES_OF_PAIRS]
     covariance = pooled.mean_covariance(n_pairs, totals, squares)
-    slope, growth = (slope + slope.T) / 2, n_pairs * inverse
-    if len(totals) > 1:
-        growth = growth * eigh(pooled.of_regression, covariance, eigvals_only=True)[-1]
+    slope = (slope + slope.T) / 2
+    growth = n_pairs * inverse * pooled.noise_ratio(covariance)
     covariance = covariance / (2 * n_pairs)
     if rule.hessian == "isotropic":
         slope, growth = spherical_part(slope), growth / protocol.dim

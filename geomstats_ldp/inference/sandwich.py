@@ -286,6 +286,12 @@ class PooledGroups:
         shares = n_scores * squares / (total * total)
         return np.tensordot(shares, self.by_group, axes=1)
 
+    def noise_ratio(self, covariance):
+        """Largest variance of a score of the regression over that of a score of `covariance`."""
+        if len(self.by_group) == 1:
+            return 1.0
+        return eigvalsh(self.of_regression, covariance)[-1]
+
 
 def pool_groups(state: State, protocol: Protocol) -> PooledGroups:
     """Regression on the windows of all groups of participants, weighted by what they tell.
