@@ -168,15 +168,13 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
                 or loss.typical_hessian(geometry, region),
             )
         return make_protocol(
-            geometry.space,
+            geometry,
             loss,
             mechanisms,
             region,
             radius=radius,
             gain=gain,
             inference=inference,
-            retraction=geometry.retraction,
-            reference=geometry.reference,
             initial_point=geometry.reference,
             directions=_even_directions(tuning),
             preconditioner=preconditioner,
