@@ -70,7 +70,7 @@ class ScoreFit:
     hessian_error : float
         Expected squared Frobenius norm of its error.
     spherical_error : float
-        What of it is in the mean eigenvalue.
+        What of it is in the mean eigenvalue; zero where one query is asked, which has no use of it.
     information : array, shape [dim, dim]
         Inverse covariance, in units of the score variance, of the gradient at the mean query point.
     gram : array, shape [n_basis, n_basis]
