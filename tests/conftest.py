@@ -1,4 +1,6 @@
-"""Builders that several test files share."""
+"""Builders that several test files share, and one thread of linear algebra for each worker."""
+
+import os
 
 import numpy as np
 import pytest
@@ -8,6 +10,16 @@ from geomstats_ldp.geometry import geodesic_ball
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
+
+
+def pytest_configure():
+    """Leave each core to one worker: threads of several would wait for each other.
+
+    Workers, and interpreters that tests start, inherit the environment. Blocks of rows, which are
+    answered by threads of the package itself, still take all cores.
+    """
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def _pca_protocol(

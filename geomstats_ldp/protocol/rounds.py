@@ -109,11 +109,15 @@ class RoundPlan(Rule):
             raise ProtocolError("known_moment and known_sd must be given together")
         if self.known_moment is not None:
             matrix = finite_array("known_moment", self.known_moment, ("n", "n"))
-            if self.moment != "second" or not np.array_equal(matrix, matrix.T):
+            is_symmetric = matrix.shape[0] == matrix.shape[1] and np.allclose(
+                matrix, matrix.T, rtol=0.0, atol=1e-10 * np.abs(matrix).max(initial=0.0)
+            )
+            if self.moment != "second" or not is_symmetric:
                 raise ProtocolError(
                     "known_moment must be a symmetric matrix, where the moment is 'second'; got "
                     f"moment={self.moment!r} and {self.known_moment!r}"
                 )
+            matrix = (matrix + matrix.T) / 2  # products of matrices are symmetric to rounding
             object.__setattr__(self, "known_moment", nested_tuple(matrix))
             object.__setattr__(self, "known_sd", check_scale("known_sd", self.known_sd))
 
