@@ -46,7 +46,10 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model",  # that of a covariance of three columns compiles for this test alone
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "covariance")) for name in MODELS],
+)
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
     estimator, options = MODELS[model]
