@@ -69,6 +69,7 @@ def fit_single_query(protocol, state):
         hessian=hessian,
         **_hessian_error(protocol, point, score_covariance / n),
         information=n * np.eye(dim),
+        told_covariance=np.zeros((dim, dim)),
         gram=np.eye(dim),
         offset=np.zeros(dim),
         leftover=np.zeros(dim),
