@@ -60,6 +60,10 @@ _SMALL_HESSIAN, _UNKNOWN_SATURATION = 1 / 20, 2 / 5
 #: score bound grows with their reach.
 _LARGEST_RADIUS_KNOWN = 0.2
 
+#: Where scores are linear at any distance and the Hessian is not known: radius of the queries, over
+#: that of the region which holds them.
+_FAR_SHARE = 3 / 4
+
 #: Where the loss bends by itself, queries at distance h move the target by up to b h^2 / length.
 #: That is kept under a share of a small standard error: of scores with this variance over G^2.
 _SKEW = 0.3
@@ -209,6 +213,15 @@ def wide_and_close_radius(mechanism, hessian_bound, length, saturation, n_partic
     balanced = (noise / (2 * (_UNKNOWN_SATURATION * saturation) ** 2)) ** (1 / 6)
     radius = min(balanced, length)
     return RadiusRule(radius, radius, 0.0, max(1, round(_WIDE_ROUNDS * n_rounds)))
+
+
+def far_radius(region):
+    """Rule of rounds whose scores are linear however far away, in a Hessian that nobody knows.
+
+    Queries ask as far from the start as the region allows, and no farther, as scores are bounded
+    by its size; their centres have the rest of it to follow the estimate.
+    """
+    return RadiusRule.fixed(_FAR_SHARE * region.in_radius)
 
 
 def _balanced_radius(mechanism, hessian, length, bias):

@@ -173,7 +173,9 @@ def finite_array(
 
 
 def symmetric_matrix(name: str, values: ArrayLike) -> np.ndarray:
-    """Return values as a matrix that is symmetric to rounding, relative to its largest entry.
+    """Return the symmetric part of a matrix that differs from it by rounding only.
+
+    Rounding is relative to the largest entry, so that no unit of the data matters.
 
     Parameters
     ----------
@@ -189,7 +191,7 @@ def symmetric_matrix(name: str, values: ArrayLike) -> np.ndarray:
     check_shape(name, matrix, (len(matrix),) * 2)
     if np.abs(matrix - matrix.T).max() > _ROUNDING * np.abs(matrix).max():
         raise ProtocolError(f"{name} must be symmetric")
-    return matrix
+    return (matrix + matrix.T) / 2
 
 
 def definite_matrix(name: str, values: ArrayLike, dim: int) -> np.ndarray:

@@ -1,13 +1,25 @@
-"""Builders that several test files share."""
+"""Builders that several test files share, and one thread of linear algebra for each worker."""
+
+import os
 
 import numpy as np
 import pytest
 from geomstats.geometry.hypersphere import Hypersphere
 
-from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
+
+
+def pytest_configure():
+    """Leave each core to one worker: threads of several would wait for each other.
+
+    Workers, and interpreters that tests start, inherit the environment. Blocks of rows, which are
+    answered by threads of the package itself, still take all cores.
+    """
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 def _pca_protocol(
@@ -20,6 +32,8 @@ def _pca_protocol(
     region_radius=0.8,
     radius=None,
     gain=None,
+    reference=None,
+    retraction="exponential",
     **options,
 ):
     """Protocol of principal directions on the sphere, at a centre of no special position.
@@ -30,11 +44,13 @@ def _pca_protocol(
         options.setdefault("inference", InferenceRule(moment="second"))
     loss = PCALoss(norm_bound=norm_bound)
     center = 1.0 / np.arange(1.0, dim + 2)
+    center /= np.linalg.norm(center)
+    reference = center if reference is None else reference
     return make_protocol(
-        Hypersphere(dim=dim),
+        Geometry(Hypersphere(dim=dim), reference, retraction=retraction),
         loss,
         make_mechanism(mechanism, epsilon=epsilon, delta=delta, dim=dim, bound=norm_bound**2 / 2),
-        geodesic_ball(center / np.linalg.norm(center), region_radius),
+        geodesic_ball(center, region_radius),
         radius=RadiusRule(0.3, 0.5, 0.27) if radius is None else radius,
         gain=GainRule(0.5, 10.0, 0.6, 0.5) if gain is None else gain,
         **options,

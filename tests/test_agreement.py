@@ -77,7 +77,7 @@ def test_engines_agree(name, mechanism):
     bound = loss.score_bound(geometry, region_of_queries(geometry, region, 0.3))
     options = {"delta": 0.0, "dim": geometry.dim, "bound": bound} | MECHANISMS[mechanism]
     protocol = make_protocol(
-        space,
+        geometry,
         loss,
         make_mechanism("privunit" if mechanism == "identity" else mechanism, **options),
         region,

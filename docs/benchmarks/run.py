@@ -102,7 +102,9 @@ def planned(space, loss, center, mechanism, n, n_rounds=None):
     plan = {"gain": GainRule(0.5, 10.0, 0.6, 0.5)}
     if n_rounds is not None:
         plan = {"gain": None, "rounds": RoundPlan(n_rounds, round_sizes(n, n_rounds, 1))}
-    return make_protocol(space, loss, randomiser, region, radius=radius, n_participants=n, **plan)
+    return make_protocol(
+        geometry, loss, randomiser, region, radius=radius, n_participants=n, **plan
+    )
 
 
 def data_about(geometry, n):

@@ -10,7 +10,7 @@ Rows are clipped to the bound, and the target is that of the clipped population.
 * error: root mean square error of the coefficients;
 * coverage: smallest and largest coverage of the nominal 95% interval of a coefficient;
 * length: mean over coefficients of the median length of an interval;
-* seconds: median time of a fit with its intervals, on one core, after compilation.
+* seconds: median processor time of a fit with its intervals, after compilation.
 """
 
 import argparse
@@ -56,9 +56,9 @@ def run_some(model, features, epsilon, n, method, seed, repetitions):
             warnings.simplefilter("ignore", LDPWarning)
             if not rows:
                 fitted(method, population, 0, *people)  # which compiles
-            began = time.perf_counter()
+            began = time.process_time()
             estimate, interval = fitted(method, population, repetition, *people)
-            seconds = time.perf_counter() - began
+            seconds = time.process_time() - began
         low, high = interval.T
         error = estimate - population.target
         covered = (low <= population.target) & (population.target <= high)

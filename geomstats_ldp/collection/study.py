@@ -14,6 +14,7 @@ import numpy as np
 
 from geomstats_ldp import estimators
 from geomstats_ldp.collection.scouts import ScoutedStudy, with_start_rounds
+from geomstats_ldp.estimators.collecting import SCOUT
 from geomstats_ldp.estimators.record import answer_record, texts_of
 from geomstats_ldp.exceptions import LDPError, LDPWarning, NotReadyError, ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
@@ -34,9 +35,6 @@ _TABLES = {
     "form": {"title", "introduction", "labels", "coordinates"},
     "scouts": {"n_participants", "n_rounds"},
 }
-
-#: Value of a parameter that scouts are asked for.
-_SCOUT = "scout"
 
 #: Answers of scouts to one round of a question where a file does not say, which may be more for
 #: norms (`NormHistogram.n_enough`), and rounds of that for the initial point at most.
@@ -122,7 +120,7 @@ def _check_form(record):
 
 def _check_scouts(record, parameters):
     """Numbers of scouts, or None where no parameter is left to them."""
-    if _SCOUT not in parameters.values():
+    if SCOUT not in parameters.values():
         if record:
             raise ProtocolError('[scouts] must be left out: no parameter is "scout"')
         return None
@@ -237,7 +235,7 @@ def study_protocol_with(study, found):
         If no study can have such parameters.
     """
     parameters = study["parameters"]
-    sought = {name: found[name] for name, value in parameters.items() if value == _SCOUT}
+    sought = {name: found[name] for name, value in parameters.items() if value == SCOUT}
     if "known_moment" in found:
         sought["known_moment"] = found["known_moment"]
     return make_study_protocol({**study, "parameters": {**parameters, **sought}})

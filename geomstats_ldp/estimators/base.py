@@ -16,6 +16,7 @@ from geomstats_ldp.defaults import (
     REFERENCE_PARTICIPANTS,
     default_gain,
     default_radius,
+    far_radius,
     largest_radius,
     largest_step,
     wide_and_close_radius,
@@ -139,6 +140,9 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         loss.check_space(geometry)
         length = bending_length(geometry, region, loss)
         rounds = self._make_rounds(n_participants, geometry, loss, length, tuning)
+        is_far = _asks_far(geometry, region, loss, rounds)
+        if is_far and tuning.working_region is None and tuning.radius is None:
+            region = region._replace(holds_queries=True)
         radius = None
         if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
@@ -168,15 +172,13 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
                 or loss.typical_hessian(geometry, region),
             )
         return make_protocol(
-            geometry.space,
+            geometry,
             loss,
             mechanisms,
             region,
             radius=radius,
             gain=gain,
             inference=inference,
-            retraction=geometry.retraction,
-            reference=geometry.reference,
             initial_point=geometry.reference,
             directions=_even_directions(tuning),
             preconditioner=preconditioner,
@@ -277,6 +279,8 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
     def _default_radius(self, geometry, region, loss, length, planned, rounds):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
+        if _asks_far(geometry, region, loss, rounds):
+            return far_radius(region)
         known = loss.target_hessian(geometry, region)
         maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
@@ -372,6 +376,13 @@ def prior_scale(rule, preconditioner):
     mean = np.trace(preconditioner @ np.array(rule.prior_hessian)) / len(preconditioner)
     scale = float(mean / np.linalg.eigvalsh(preconditioner)[-1])
     return scale if scale > 0 else None
+
+
+def _asks_far(geometry, region, loss, rounds):
+    """Whether rounds ask as far away as the region allows, for a Hessian that nobody knows."""
+    known = loss.target_hessian(geometry, region)
+    is_open = known is None or known.low < known.high
+    return is_open and rounds is not None and rounds.moment == "quadratic"
 
 
 def curvature_length(geometry):

@@ -128,7 +128,7 @@ class PrivateMEstimator(LocationEstimator):
     >>> disc = Hyperbolic(dim=2, coords_type="ball")
     >>> loss = FrechetLoss(center=[1.0, 0.0, 0.0], data_radius=1.0)  # on the hyperboloid
     >>> X = np.random.default_rng(0).normal([0.2, -0.1], 0.1, size=(4000, 2))
-    >>> model = PrivateMEstimator(disc, loss, epsilon=4.0, random_state=0).fit(X)
+    >>> model = PrivateMEstimator(disc, loss, epsilon=4.0, n_rounds=8, random_state=0).fit(X)
     >>> bool(model.confidence_region().contains(X.mean(axis=0)))
     True
     """

@@ -71,7 +71,7 @@ class PrivateLinearRegression(Regressor):
         Distance from `initial_point` within which the coefficients are sought, with the intercept
         in units of :math:`B / \sqrt p`, p the number of features. Default twice the target bound
         over the bound of a row with its constant. Residuals, and so scores, are bounded through
-        it: noise grows with it.
+        it: noise grows with it. Rounds ask as far away as it reaches.
     {run}
 
     Attributes

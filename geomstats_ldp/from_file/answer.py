@@ -56,7 +56,7 @@ def run(arguments):
             rest["scouted"] = {"n_participants": scouted.n_participants, **found}
         _write_json(arguments.json, asked | record | rest)
     if arguments.picture is not None:
-        _draw(arguments.picture, model, region, functional)
+        _draw(arguments.picture, model, region, *model.drawn(estimator, functional))
 
 
 def _parameters(arguments):
@@ -130,7 +130,7 @@ def _write_json(path, record):
     print(f"wrote {path}")
 
 
-def _draw(path, model, region, functional):
+def _draw(path, model, region, functional, units):
     from matplotlib.figure import Figure
 
     from geomstats_ldp.plotting import plot_loadings
@@ -138,7 +138,8 @@ def _draw(path, model, region, functional):
     n_panels = 1 + model.shows_region
     figure = Figure(figsize=(4.75 * n_panels, 3.8), layout="constrained")
     axes = figure.subplots(1, n_panels, squeeze=False)[0]
-    plot_loadings(functional, model.labels, region.level, ax=axes[0])
+    ax = plot_loadings(functional, model.labels, region.level, ax=axes[0])
+    ax.set_xlabel(ax.get_xlabel() + units, wrap=True)
     if model.shows_region:
         region.plot(ax=axes[1])
     write_figure(path, figure)

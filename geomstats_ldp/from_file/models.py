@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -30,8 +31,16 @@ class Model:
     #: Whether a picture of the region says more than that of the components.
     shows_region = True
 
+    #: Fewest columns.
+    fewest = 1
+
     def __init__(self, arguments):
         self.names = split_names(arguments.columns)
+        if len(self.names) < self.fewest:
+            raise TableError(
+                f"--columns must be {self.fewest} names at least for {arguments.model}; "
+                f"got {arguments.columns!r}"
+            )
 
     @property
     def columns(self):
@@ -64,6 +73,10 @@ class Model:
         """Function from an estimate to the components that are reported."""
         return lambda estimate: estimate
 
+    def drawn(self, estimator, functional):
+        """Functional whose components are in the picture, and what their axis is about."""
+        return functional, ""
+
     def text(self, estimator, functional, record):
         """What is printed."""
         percent = f"{100 * record['level']:g}%"
@@ -76,21 +89,33 @@ class Model:
             f"{'':{width}}   estimate   {percent} interval",
         ]
         intervals = functional.interval(record["level"])
-        for label, value, (low, high) in zip(self.labels, functional.estimate, intervals):
-            lines.append(f"{label:{width}} {value:10.4g}   {low:.4g} to {high:.4g}")
+        rows = zip(self.labels, functional.estimate, functional.standard_error, intervals)
+        for label, value, error, ends in rows:
+            value, low, high = (_printed(number, error) for number in (value, *ends))
+            lines.append(f"{label:{width}} {value:>10}   {low} to {high}")
         return "\n".join([*lines, "", f"{percent} region of all together: radius {size}"])
+
+
+def _printed(number, error):
+    """A number with four significant digits, or as many as reach the size of its error."""
+    digits = 4
+    if 0 < error < abs(number):
+        digits = max(digits, math.floor(math.log10(abs(number) / error)) + 2)
+    return f"{number:.{digits}g}"
 
 
 class PrincipalDirection(Model):
     """Leading principal direction."""
 
     estimator = estimators.PrivatePCA
+    fewest = 2
 
 
 class MeanDirection(Model):
     """Mean direction."""
 
     estimator = estimators.PrivateVMFLocation
+    fewest = 2
 
 
 class Mean(Model):
@@ -112,6 +137,10 @@ class Mean(Model):
     def components(self, centre, scale):
         """Back to the units of the file."""
         return lambda mean: centre + scale * mean
+
+    def drawn(self, estimator, functional):
+        """Not in the units of the file: far from zero intervals would be dots."""
+        return estimator.functional(lambda mean: mean), ", after --subtract and --divide-by"
 
 
 class Covariance(Model):

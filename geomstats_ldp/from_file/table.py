@@ -87,6 +87,8 @@ def _places(path, header, names):
 
 def _names_in(header):
     """What the first line holds, for errors; a line with numbers may be somebody's data."""
+    if not any(header):
+        return "That line is empty"
     if any(math.isfinite(_number(cell)) for cell in header):
         return "That line has numbers in it, where the names of the columns are needed"
     return f"The columns are {', '.join(map(repr, header))}"

@@ -15,6 +15,7 @@ from geomstats_ldp.score_regression.shrinkage import (
     clip_eigenvalues,
     guard_of_error,
     guard_of_parts,
+    slope_error,
 )
 
 if TYPE_CHECKING:
@@ -90,13 +91,14 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
 def _guarded(fit, protocol):
     """Guard, and the Hessian over its root: no less than what the Hessian is known to be."""
     rule, plan = protocol.inference, protocol.rounds
-    if plan is not None and plan.query is not None:
-        # One query has no regression: its guard is against the bend of the logarithm.
-        entries = protocol.dim * (protocol.dim + 1) / 2
-        error = math.sqrt(fit.hessian_error * protocol.dim**2 / entries)
+    asks_once = plan is not None and plan.query is not None
+    if asks_once or rule.guard is not None:
+        # As for pairs, what counts is the error of the slope before it is made symmetric. One query
+        # has no regression: its guard is against the bend of the logarithm.
+        error = slope_error(fit.hessian_error, protocol.dim)
         guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule)
-        return guard, fit.hessian / math.sqrt(guard)
-    deviatoric = fit.hessian_error - fit.spherical_error
-    guard = guard_of_parts(fit.spherical_error, deviatoric, fit.hessian, fit.hessian_floor, rule)
-    low = 0.0 if rule.hessian_range is None else rule.hessian_range[0]
+    else:
+        parts = fit.spherical_error, fit.hessian_error - fit.spherical_error
+        guard = guard_of_parts(*parts, fit.hessian, fit.hessian_floor, rule)
+    low = 0.0 if asks_once or rule.hessian_range is None else rule.hessian_range[0]
     return guard, clip_eigenvalues(fit.hessian / math.sqrt(guard), low)

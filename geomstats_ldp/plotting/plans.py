@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _SIZE = (6.5, 4.0)
 
+#: Where the logarithmic axis of widths has numbers, within a power of ten.
+_WIDTH_TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)
+
 
 def plot_plan(plan: Any, ax: Axes | None = None) -> Axes:
     """Draw the curves of a plan on logarithmic axes.
@@ -44,5 +47,17 @@ def plot_plan(plan: Any, ax: Axes | None = None) -> Axes:
             fill = "none" if row.remark else colour
             ax.plot(row.n, row.width, "o", color=colour, markerfacecolor=fill, markersize=5)
     ax.set(xscale="log", yscale="log", xlabel="participants", ylabel=plan.quantity)
+    _write_plain_numbers(ax, sorted({row.n for curve in plan.curves for row in curve}))
     ax.legend(title="dashed: oracle")
     return ax
+
+
+def _write_plain_numbers(ax, sizes):
+    """Ticks at the planned numbers of people, and widths without powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    ax.yaxis.set_major_locator(LogLocator(subs=_WIDTH_TICKS))
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_formatter(NullFormatter())

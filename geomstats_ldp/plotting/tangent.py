@@ -45,6 +45,7 @@ def plot_tangent_ellipse(region: TangentRegion, ax: Axes | None = None, **kwargs
     if region.dim == 1:
         ends = region.outline(np.array([[-1.0], [1.0]]))[:, 0]
         ax.plot(ends, [0, 0], **curve_style(kwargs, marker="|"))
+        ax.set_yticks([])
     else:
         ax.plot(*_shadow(region).T, **curve_style(kwargs))
         ax.set_aspect("equal")

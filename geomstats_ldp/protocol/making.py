@@ -1,4 +1,4 @@
-"""From a space, a loss, a mechanism and plans to a protocol."""
+"""From a geometry, a loss, a mechanism and plans to a protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from geomstats_ldp.validation import check_integer, check_positive
 
 
 def make_protocol(
-    space: Any,
+    geometry: Geometry,
     loss: Any,
     mechanism: Mechanism | dict[str, Mechanism],
     working_region: WorkingRegion,
@@ -31,8 +31,6 @@ def make_protocol(
     radius: RadiusRule | None,
     gain: GainRule | None,
     inference: InferenceRule | None = None,
-    retraction: str = "exponential",
-    reference: ArrayLike | None = None,
     initial_point: ArrayLike | None = None,
     directions: ArrayLike | None = None,
     preconditioner: ArrayLike | None = None,
@@ -46,7 +44,8 @@ def make_protocol(
 
     Parameters
     ----------
-    space : geomstats manifold
+    geometry : Geometry
+        Space, public frame and retraction.
     loss : Loss
     mechanism : Mechanism, or dict of str to Mechanism
         A dict gives groups of participants by name a mechanism of their own.
@@ -57,9 +56,8 @@ def make_protocol(
     gain : GainRule or None
         None with `rounds`.
     inference : InferenceRule, optional
-    retraction : {"exponential", "projection"}
-    reference, initial_point : array-like, shape [*point_shape], optional
-        Default to the centre of the working region.
+    initial_point : array-like, shape [*point_shape], optional
+        Default the centre of the working region.
     directions : array-like, shape [n_directions, dim], optional
         Default e_1, -e_1, ..., e_d, -e_d.
     preconditioner : array-like, shape [dim, dim], optional
@@ -82,9 +80,7 @@ def make_protocol(
     ProtocolError
         Naming the part that does not fit.
     """
-    center = working_region.center
-    geometry = Geometry(space, center if reference is None else reference, retraction=retraction)
-    center = geometry.check_point(center, "center of the region")
+    center = geometry.check_point(working_region.center, "center of the region")
     loss.check_space(geometry)
     query_region = all_queries(geometry, working_region, radius, rounds)
     bound = loss.score_bound(geometry, query_region)
@@ -102,11 +98,11 @@ def make_protocol(
     )
     dim = geometry.dim
     protocol = Protocol(
-        space_spec=space_to_spec(space),
+        space_spec=space_to_spec(geometry.space),
         loss_spec=loss.to_spec(),
         mechanism_spec=widest.to_spec(),
         working_region_spec=working_region._replace(center=center).to_spec(),
-        retraction=retraction,
+        retraction=geometry.retraction,
         reference=nested_tuple(geometry.reference),
         basis=nested_tuple(geometry.basis),
         initial_point=nested_tuple(initial_point),

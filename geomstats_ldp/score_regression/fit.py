@@ -70,7 +70,7 @@ class ScoreFit:
     hessian_error : float
         Expected squared Frobenius norm of its error.
     spherical_error : float
-        What of it is in the mean eigenvalue.
+        What of it is in the mean eigenvalue; zero where one query is asked, which has no use of it.
     information : array, shape [dim, dim]
         Inverse covariance, in units of the score variance, of the gradient at the mean query point,
         by the noise of the messages.
@@ -329,7 +329,8 @@ def _move(protocol, center, coords, twin):
         coords = coords * (region.radius / length)
     step, geometry = (step_inside, geometry) if twin is None else (_compiled_step_inside, twin)
     scratch, spare, point, out = _buffers(protocol)
-    room = _room(protocol)
+    # Where scores are linear at any distance, an estimate may be where nobody is asked.
+    room = 0.0 if protocol.rounds.moment == "quadratic" else _room(protocol)
     moved = step(region, geometry, room, center, coords, scratch, spare, point, out)
     return (out, True) if moved else (point, is_cut)
 
@@ -351,7 +352,7 @@ _compiled_step_inside = cached_njit(step_inside, allocates=False)
 
 
 def into_region(protocol, point):
-    """Nearest point of the region of iterates; the point itself if it is inside."""
+    """Nearest point from which queries may be made; the point itself if they may from it."""
     region, room = protocol.working_region, _room(protocol)
     scratch, spare, _, out = _buffers(protocol)
     moved = project(region, protocol.geometry, room, point, scratch, spare, out)

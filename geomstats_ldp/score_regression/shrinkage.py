@@ -148,6 +148,14 @@ def guard_of_error(error, hessian, floor, rule):
     return 1.0 + strength * min(relative, rule.guard_cap) ** rule.guard_power
 
 
+def slope_error(hessian_error, dim):
+    """Root mean square error of a slope before it is made symmetric, by that of its Hessian.
+
+    Of the squares of dim^2 independent errors the symmetric part keeps (dim + 1) / (2 dim).
+    """
+    return math.sqrt(2 * dim / (dim + 1) * hessian_error)
+
+
 def guard_of_parts(spherical, deviatoric, hessian, floor, rule):
     """Guard against an error whose spherical and deviatoric part have these squared norms.
 
@@ -156,10 +164,7 @@ def guard_of_parts(spherical, deviatoric, hessian, floor, rule):
     """
     dim = len(hessian)
     size = max(float(np.linalg.norm(hessian)), floor)
-    # As for pairs, u counts the error of the slope before it is made symmetric.
-    relative = math.sqrt(2 * dim / (dim + 1) * (spherical + deviatoric)) / size
-    if rule.guard is not None:
-        return guard_of_error(relative * size, hessian, floor, rule)
+    relative = slope_error(spherical + deviatoric, dim) / size
     excess = 2 * special.gammaincinv(dim / 2, 0.95) - dim  # of the quantile over the mean
     counted = min(1.0, rule.guard_cap / relative) ** 2 if relative > 0 else 1.0
     parts = (excess - 1) * spherical + (1 + 2 * (excess - 2) / (dim + 2)) * deviatoric

@@ -67,7 +67,8 @@ def fit_single_query(protocol, state):
         raw_hessian=hessian,
         hessian_bias=np.zeros((dim, dim)),
         hessian=hessian,
-        **_hessian_error(protocol, point, score_covariance / n),
+        hessian_error=_hessian_error(protocol, point, score_covariance / n),
+        spherical_error=0.0,
         information=n * np.eye(dim),
         told_covariance=np.zeros((dim, dim)),
         gram=np.eye(dim),
@@ -102,18 +103,14 @@ def _hessian_error(protocol, point, covariance):
 
     With :math:`M = X^{-1/2} S X^{-1/2} = I + E` it is :math:`W \mapsto (MW + WM) / 4`, off by
     :math:`(EW + WE) / 4` with the eigenvalues :math:`(e_i + e_j) / 4, i \le j`, whose squares add
-    up to :math:`\{(m + 2) |E|^2 + (\mathrm{tr}\, E)^2\} / 16`, and whose mean is
-    :math:`\mathrm{tr}\, E / (2 m)`; and E is minus twice the score.
+    up to :math:`\{(m + 2) |E|^2 + (\mathrm{tr}\, E)^2\} / 16`; and E is minus twice the score.
     """
     if protocol.rounds.moment == "quadratic":
-        return {"hessian_error": 0.0, "spherical_error": 0.0}
+        return 0.0
     geometry, size = protocol.geometry, len(point)
     trace = geometry.coordinates(point, point)  # <X, V>_X = tr(X^-1 V)
     of_trace = float(trace @ covariance @ trace)
-    return {
-        "hessian_error": ((size + 2) * float(np.trace(covariance)) + of_trace) / 4,
-        "spherical_error": (size + 1) / (2 * size) * of_trace,
-    }
+    return ((size + 2) * float(np.trace(covariance)) + of_trace) / 4
 
 
 def _within_reach(protocol, point):

@@ -60,6 +60,7 @@ def scouted_moment(start: Any, state: RoundState) -> tuple[np.ndarray, np.ndarra
     turn = factor * basis.reshape(len(basis), -1) @ axes.reshape(len(axes), -1).T
     covariance = turn @ _message_covariance(start, scatter, n) @ turn.T / n
     moment = query - factor * geometry.lift(mean, query)
+    covariance = (covariance + covariance.T) / 2
     return (moment if is_mean else (moment + moment.T) / 2), covariance
 
 

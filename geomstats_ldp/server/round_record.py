@@ -18,6 +18,7 @@ from geomstats_ldp.score_regression import (
     query_points,
     with_messages,
 )
+from geomstats_ldp.score_regression.fit import into_region
 from geomstats_ldp.score_regression.state import ask_the_same
 from geomstats_ldp.score_regression.stretching import no_stretch, stretch_of
 from geomstats_ldp.server.base import BaseServer, group_report
@@ -199,14 +200,14 @@ class RoundRecord(BaseServer):
         Returns
         -------
         center : array, shape [*point_shape]
-            The estimate.
+            The estimate, or the nearest point to it whose queries are in a region that holds them.
         stretch : array, shape [dim, dim]
             Map of the offsets from it.
         """
-        fit = self._fit(for_region=False)
+        fit, center = self._fit(for_region=False), into_region(self.protocol, self.estimate())
         if fit is None or not self.protocol.rounds.adaptive:
-            return self.estimate(), no_stretch(self.protocol.dim)
-        return self.estimate(), stretch_of(fit, self.protocol.rounds.saturation)
+            return center, no_stretch(self.protocol.dim)
+        return center, stretch_of(fit, self.protocol.rounds.saturation)
 
     def _close(self, center=None, stretch=None):
         n_closed, state = self.n_closed + 1, self.state

@@ -44,6 +44,7 @@ def assert_near(estimator, target, level=0.999):
     assert region.contains(target)
 
 
+@pytest.mark.slow
 def test_euclidean_mean_without_privacy():
     X = np.random.default_rng(0).normal([0.2, -0.1], 0.15, size=(20_000, 2))
     mean = PrivateFrechetMean(epsilon=np.inf, random_state=0).fit(X)

@@ -67,8 +67,10 @@ def assert_same(mean, other, unit):
     assert mean.confidence_region().is_informative == other.confidence_region().is_informative
 
 
-@pytest.mark.parametrize("n_rounds", [None, 3])
-@pytest.mark.parametrize("scale", [None, 20.0])
+@pytest.mark.parametrize(
+    ("scale", "n_rounds"),
+    [(None, None), (None, 3), (20.0, 3), pytest.param(20.0, None, marks=pytest.mark.slow)],
+)
 def test_the_unit_of_vectors_does_not_matter(scale, n_rounds):
     rows, start = heights_and_weights(), [150.0, 90.0]
     mean = fitted(rows, start, 1.0, scale=scale, n_rounds=n_rounds)
@@ -78,7 +80,7 @@ def test_the_unit_of_vectors_does_not_matter(scale, n_rounds):
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
-@pytest.mark.parametrize("epsilon", [0.5, math.inf])
+@pytest.mark.parametrize("epsilon", [0.5, pytest.param(math.inf, marks=pytest.mark.slow)])
 def test_the_unit_does_not_matter_under_any_noise(unit, epsilon):
     rows, start = heights_and_weights(400), [150.0, 90.0]
     mean, other = (fitted(rows, start, s, epsilon=epsilon) for s in (1.0, unit))

@@ -14,6 +14,7 @@ from geomstats_ldp import (
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
+    plotting,
 )
 from geomstats_ldp.cli import main
 from geomstats_ldp.exceptions import LDPWarning
@@ -45,7 +46,10 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "model",  # that of a covariance of three columns compiles for this test alone
+    [pytest.param(name, marks=[pytest.mark.slow] * (name == "covariance")) for name in MODELS],
+)
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
     estimator, options = MODELS[model]
@@ -63,8 +67,11 @@ def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
     assert f"{type(estimator).__name__}, 3000 people, epsilon 8" in printed.out
     assert "clipped" in printed.err and "clipped" not in printed.out + json.dumps(record)
     for label, component in record["components"].items():
-        low, high = component["interval"]
-        assert f"{low:.4g} to {high:.4g}" in printed.out and label in printed.out
+        [line] = [text for text in printed.out.splitlines() if text.startswith(label + " ")]
+        numbers = [float(text) for text in line[len(label) :].split() if text != "to"]
+        expected, error = component["estimate"], component["standard_error"]
+        expected = [expected, *component["interval"]]
+        np.testing.assert_allclose(numbers, expected, rtol=5e-4, atol=error / 2)
     with open("answer.png", "rb") as file:
         assert file.read(4) == b"\x89PNG"
 
@@ -220,6 +227,53 @@ def test_errors_are_one_line(model, options, error, people, capsys):
         assert fit(model, *options) == 2
     text = capsys.readouterr().err.splitlines()[-1]
     assert text.startswith("geomstats-ldp: error: ") and error in text
+
+
+@pytest.mark.parametrize("model", ["pca", "direction"])
+def test_directions_take_two_columns(model, people, capsys):
+    options = ["--norm-bound", "1"] if model == "pca" else []
+    assert fit(model, *options, columns="height") == 2
+    said = f"--columns must be 2 names at least for {model}; got 'height'"
+    assert said in capsys.readouterr().err
+
+
+def test_an_empty_file_is_said_to_be_empty(people, capsys):
+    open("people.csv", "w").close()
+    assert fit("mean", "--norm-bound", "1") == 2
+    assert "there is no such column. That line is empty" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_means_are_printed_to_the_size_of_their_errors(people, capsys):
+    """Far from zero four digits would hide the interval."""
+    far = 1e4 + 1e-3 * (ROWS[:, 0] - CENTRE[0]) / SCALE[0]
+    np.savetxt("people.csv", far, "%.6f", header="far", comments="")
+    units = ["--subtract", "1e4", "--divide-by", "1e-3", "--seed", "3"]
+    assert fit("mean", "--norm-bound", "2.5", *units, "--json", "a.json", columns="far") == 0
+    with open("a.json") as file:
+        component = json.load(file)["components"]["far"]
+    [line] = [text for text in capsys.readouterr().out.splitlines() if text.startswith("far")]
+    value, low, high = (float(text) for text in line.split()[1:] if text != "to")
+    error = component["standard_error"]
+    np.testing.assert_allclose(
+        [value, low, high], [component["estimate"], *component["interval"]], rtol=0, atol=error / 2
+    )
+
+
+def test_the_picture_of_means_is_in_public_units(people, monkeypatch):
+    """In the units of the file an interval far from zero would be a dot."""
+    drawn = []
+    draw = plotting.plot_loadings
+
+    def plot_loadings(*arguments, **options):
+        drawn.append(draw(*arguments, **options))
+        return drawn[-1]
+
+    monkeypatch.setattr(plotting, "plot_loadings", plot_loadings)
+    assert fit("mean", "--norm-bound", "2.5", *UNITS, "--picture", "answer.png") == 0
+    [ax] = drawn
+    assert ax.get_xlabel().endswith("after --subtract and --divide-by")
+    assert np.abs(ax.get_xlim()).max() < 3.0 < CENTRE.min()
 
 
 def test_missing_columns_are_named(people, capsys):

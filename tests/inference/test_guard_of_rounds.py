@@ -8,7 +8,7 @@ import pytest
 from geomstats.geometry.spd_matrices import SPDMatrices
 from scipy import stats
 
-from geomstats_ldp import PrivateFrechetMean
+from geomstats_ldp import PrivateFrechetMean, Tuning
 from geomstats_ldp.inference import estimate_round_sandwich
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.score_regression.shrinkage import guard_of_parts
@@ -39,8 +39,9 @@ def test_the_guard_of_rounds_is_what_either_kind_of_error_asks_for(dim, kind):
 
 def test_the_guard_of_rounds_leaves_no_hessian_smaller_than_it_is_known_to_be():
     """Where all eigenvalues are at the edge of their range the region is that without a guard."""
-    estimator = PrivateFrechetMean(SPDMatrices(2), n_rounds=3, random_state=0)
-    fit = estimator.fit(SPDMatrices(2).random_point(600)).server_.fit()
+    tuning = Tuning(engine="geomstats")  # it would compile for this test alone
+    estimator = PrivateFrechetMean(SPDMatrices(2), n_rounds=3, random_state=0, tuning=tuning)
+    fit = estimator.fit(SPDMatrices(2).random_point(120)).server_.fit()
     low = estimator.protocol_.inference.hessian_range[0]
     edge = replace(fit, hessian=low * np.eye(3), hessian_error=0.3, spherical_error=0.1)
     known = replace(edge, hessian_error=0.0, spherical_error=0.0)

@@ -83,7 +83,7 @@ def protocol_of(setting, loss, n, epsilon=4.0):
     # Queries reach the radius rule's maximum beyond the region.
     bound = loss.score_bound(setting.geometry, region._replace(radius=region.radius + 0.2))
     return make_protocol(
-        setting.geometry.space,
+        setting.geometry,
         loss,
         make_mechanism("privunit", epsilon=epsilon, dim=setting.geometry.dim, bound=bound),
         region,

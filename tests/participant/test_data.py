@@ -30,7 +30,7 @@ def mean_protocol(space, center, **options):
     geometry = Geometry(space, center)
     mechanism = make_mechanism("privunit", epsilon=1.0, dim=geometry.dim, bound=3.0)
     return make_protocol(
-        space,
+        geometry,
         loss,
         mechanism,
         geodesic_ball(center, 1.0),

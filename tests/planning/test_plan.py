@@ -107,6 +107,12 @@ def test_the_picture_has_a_line_and_an_oracle_for_each_setting():
     assert [line.get_ydata().tolist() for line in solid] == [[0.2, 0.1], [0.4]]
     hollow = [line for line in ax.lines if line.get_markerfacecolor() == "none"]
     assert [line.get_xdata() for line in hollow] == [[1600]]
+    ax.figure.canvas.draw()
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["400", "1,600"]
+    low, high = ax.get_ylim()
+    widths = [tick.label1 for tick in ax.yaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert [text.get_text() for text in widths] == ["0.1", "0.15", "0.2", "0.3"]
+    assert not any(text.get_text() for text in ax.get_yticklabels(minor=True))
 
 
 # ---------------------------------------------------------------- making one

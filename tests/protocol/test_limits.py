@@ -8,7 +8,7 @@ import pytest
 from geomstats.geometry.euclidean import Euclidean
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.losses import FrechetLoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, Protocol, RadiusRule, make_protocol
@@ -18,7 +18,7 @@ from geomstats_ldp.protocol import GainRule, Protocol, RadiusRule, make_protocol
 def record():
     center = np.zeros(2)
     protocol = make_protocol(
-        Euclidean(2),
+        Geometry(Euclidean(2), center),
         FrechetLoss(center=center, data_radius=1.0),
         make_mechanism("privunit", epsilon=1.0, dim=2, bound=4.0),
         geodesic_ball(center, 1.0),

@@ -12,7 +12,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 
 from geomstats_ldp import Participant
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, Protocol, RadiusRule, make_protocol
@@ -180,9 +180,12 @@ def test_parts_that_do_not_fit_are_named(pca_protocol, options, match):
         pca_protocol(**options)
 
 
-def assemble(space=None, mechanism_dim=2, bound=2.0, center_size=3, region_radius=0.8):
+SPHERE = Geometry(Hypersphere(dim=2), [1.0, 0.0, 0.0])
+
+
+def assemble(geometry=SPHERE, mechanism_dim=2, bound=2.0, center_size=3, region_radius=0.8):
     return make_protocol(
-        Hypersphere(dim=2) if space is None else space,
+        geometry,
         PCALoss(norm_bound=2.0),
         make_mechanism("privunit", epsilon=1.0, dim=mechanism_dim, bound=bound),
         geodesic_ball(np.eye(center_size)[0], region_radius),
@@ -200,7 +203,7 @@ def test_mechanism_and_loss_must_fit_the_space():
     with pytest.raises(ProtocolError, match="shape"):
         assemble(center_size=4)
     with pytest.raises(ProtocolError, match="loss 'pca' needs a Hypersphere; got Euclidean"):
-        assemble(space=Euclidean(dim=2), center_size=2)
+        assemble(Geometry(Euclidean(dim=2)), center_size=2)
     with pytest.raises(ProtocolError, match="injectivity radius"):
         assemble(region_radius=3.0)
 

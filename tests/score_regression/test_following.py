@@ -7,7 +7,7 @@ import pytest
 from geomstats.geometry.euclidean import Euclidean
 
 from geomstats_ldp import PrivatePCA, PrivateVMFLocation
-from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.losses import FrechetLoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule, RadiusRule, RoundPlan, make_protocol
@@ -25,7 +25,7 @@ def flat_protocol(dim, n_rounds, unit=1.0, **rule):
     mechanism = make_mechanism("identity", epsilon=math.inf, dim=dim, bound=100 * unit)
     rule = {"hessian_floor": 1e-9, "covariance_floor": 1e-12, "ridge": 1e-12, **rule}
     return make_protocol(
-        Euclidean(dim),
+        Geometry(Euclidean(dim), center),
         FrechetLoss(center=center, data_radius=unit),
         mechanism,
         geodesic_ball(center, 40.0 * unit),

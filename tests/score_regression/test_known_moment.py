@@ -130,6 +130,17 @@ def test_one_that_is_known_exactly_decides():
     assert model.confidence_region(kind="score").contains(model.estimate_)
 
 
+def test_a_matrix_may_be_symmetric_to_rounding():
+    matrix, sd = told_moment(0.1)
+    skew = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+    plan = pca_with((matrix + 1e-16 * skew, sd)).start().protocol_.rounds
+    known = np.array(plan.known_moment)
+    assert np.array_equal(known, known.T)
+    np.testing.assert_allclose(known, matrix, rtol=0, atol=1e-15)
+    with pytest.raises(ProtocolError, match="known_moment must be symmetric"):
+        pca_with((matrix + 1e-6 * skew, sd)).start()
+
+
 def test_protocols_carry_it():
     protocol = pca_with(told_moment(0.1)).start().protocol_
     again = Protocol.from_json(protocol.to_json(), protocol.fingerprint)

@@ -101,7 +101,7 @@ def flat_protocol(dim=3, n_rounds=3, scale=1.0, noise=0.0, bending=math.inf, **r
     mechanism = make_mechanism("identity", epsilon=math.inf, dim=dim, bound=10 * scale)
     inference = InferenceRule(hessian_floor=1e-9, covariance_floor=1e-12, ridge=1e-14, **rule)
     return make_protocol(
-        Euclidean(dim),
+        Geometry(Euclidean(dim), center),
         loss,
         mechanism,
         geodesic_ball(center, 4.0 * scale),

@@ -8,7 +8,7 @@ from geomstats.geometry.euclidean import Euclidean
 
 from geomstats_ldp import PrivateLinearRegression
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.inference import estimate_round_sandwich
 from geomstats_ldp.losses import FrechetLoss
 from geomstats_ldp.mechanisms import make_mechanism
@@ -39,7 +39,7 @@ FALLING, WIDE = RadiusRule(0.8, 0.8, 0.4), RadiusRule(0.8, 0.8, 0.0, n_wide=1)
 def make(size, saturation=0.0, radius=FALLING):
     """A plan of four rounds, and its protocol."""
     return make_protocol(
-        Euclidean(2),
+        Geometry(Euclidean(2)),
         FrechetLoss(center=[0.0, 0.0], data_radius=1.0),
         make_mechanism("privunit", epsilon=2.0, delta=0.0, dim=2, bound=3.0),
         geodesic_ball(np.zeros(2), 1.0),

@@ -17,15 +17,12 @@ from geomstats_ldp.protocol import Message, Protocol, Query, Transcript
 from geomstats_ldp.protocol import transcript as transcript_module
 from geomstats_ldp.server import Server, checkpoint
 
-#: Mutations in one part, and parts of each kind of text and file: all together 100,000 of each, six
-#: minutes on one core. Each run tries the same ones.
-N_MUTATIONS, PARTS = 20_000, range(5)
+#: Mutations in one part, and parts of each kind of text and file: all together 100,000 of each, and
+#: 40,000 of checkpoints, which take longest: four minutes on one core, always the same ones.
+N_MUTATIONS, PARTS, PARTS_OF_STATES = 20_000, range(5), range(2)
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.parametrize("part", PARTS),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+in_parts = pytest.mark.parametrize("part", PARTS)
 
 NUMBERS = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 EXTREMES = [
@@ -105,6 +102,7 @@ def survivors(part, attempt):
     return taken
 
 
+@in_parts
 def test_messages(part, server):
     query = server.queries()[0]
     text = Participant(server.protocol, fingerprint=server.protocol.fingerprint).respond(
@@ -126,6 +124,7 @@ def test_messages(part, server):
     assert 0 < survivors(part, attempt) < N_MUTATIONS // 2
 
 
+@in_parts
 def test_queries(part, server):
     text = server.queries()[0].to_json()
 
@@ -137,6 +136,7 @@ def test_queries(part, server):
     assert 0 < survivors(part, attempt) < N_MUTATIONS // 2
 
 
+@in_parts
 def test_protocols(part, pca_protocol):
     text = pca_protocol(n_participants=400).to_json()
 
@@ -243,6 +243,7 @@ def one_protocol(monkeypatch):
         monkeypatch.setattr(module, "Protocol", Reader)
 
 
+@pytest.mark.parametrize("part", PARTS_OF_STATES)
 def test_states(part, server, one_protocol):
     archive = Archive(server._arrays() | {"version": np.array([1, 5])})
     assert Server.load(io.BytesIO(archive.content)).n_received == 81
@@ -262,6 +263,7 @@ def test_states(part, server, one_protocol):
     assert 0 < survivors(part, attempt) < N_MUTATIONS // 2
 
 
+@in_parts
 def test_transcripts(part, server, answers, one_protocol):
     fresh = Server(server.protocol, keep_messages=True)
     for seed in range(5):

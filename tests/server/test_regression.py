@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
 
-from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.inference.sandwich import fit_regression
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
@@ -36,7 +36,7 @@ class FlatLoss:
 def flat_server(dim, **options):
     """Interpreted server on Euclidean space, where D and X can be read off the messages."""
     protocol = make_protocol(
-        Euclidean(dim=dim),
+        Geometry(Euclidean(dim=dim)),
         FlatLoss(),
         make_mechanism("privunit", epsilon=2.0, dim=dim, bound=1.0),
         geodesic_ball(np.zeros(dim), 1.0),

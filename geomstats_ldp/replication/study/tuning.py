@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from geomstats_ldp.estimators import PrivateMEstimator, Tuning
+from geomstats_ldp.geometry import Geometry
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, InferenceRule, make_protocol
 from geomstats_ldp.replication.study.designs import EPSILONS, GAUSSIAN_DELTA
@@ -117,15 +118,13 @@ def _paper_protocol(design, mechanism, epsilon, n_participants):
     offset = gain_offset(paper.gain_constant, _GAIN_EXPONENT, noise_scale, randomiser.dim, cap)
     guard = paper.guard if math.isfinite(epsilon) else paper.guard_nonprivate
     return make_protocol(
-        design.space,
+        Geometry(design.space, design.reference, retraction=paper.retraction),
         design.loss,
         randomiser,
         design.region,
         radius=paper.radius,
         gain=GainRule(paper.gain_constant, offset, _GAIN_EXPONENT, cap),
         inference=InferenceRule.paper(guard=guard, guard_cap=paper.guard_cap),
-        retraction=paper.retraction,
-        reference=design.reference,
         initial_point=design.initial_point,
         hessian_bound=paper.hessian_bound,
         n_participants=n_participants,

@@ -66,7 +66,7 @@ def build(space, loss, region, epsilon=4.0, name="privunit", **options):
     mechanism = make_mechanism(name, epsilon=epsilon, dim=geometry.dim, bound=bound)
     plan = RoundPlan(n_rounds=5, bending_length=loss.bending_length)
     return make_protocol(
-        space, loss, mechanism, region, radius=radius, gain=None, rounds=plan, **options
+        geometry, loss, mechanism, region, radius=radius, gain=None, rounds=plan, **options
     )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
 
-from geomstats_ldp.geometry import geodesic_ball
+from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.losses import FrechetLoss
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import GainRule, RadiusRule, make_protocol
@@ -16,7 +16,7 @@ def _mean_protocol(epsilon=np.inf, gain=None, region_radius=1.0, mechanism="priv
     loss = FrechetLoss(center=CENTER, data_radius=1.0)
     bound = region_radius + 0.3 + 1.0
     return make_protocol(
-        Euclidean(dim=2),
+        Geometry(Euclidean(dim=2), CENTER),
         loss,
         make_mechanism(mechanism, epsilon=epsilon, delta=delta, dim=2, bound=bound),
         geodesic_ball(CENTER, region_radius),

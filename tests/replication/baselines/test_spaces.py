@@ -20,7 +20,7 @@ def setting(space, center, n):
     data = np.stack([geometry.exp(geometry.lift(c, center), center) for c in coords])
     loss = FrechetLoss(center=center, data_radius=0.6)
     protocol = make_protocol(
-        space,
+        geometry,
         loss,
         make_mechanism("privunit", epsilon=8.0, dim=geometry.dim, bound=1.5),
         geodesic_ball(center, 0.5),

@@ -12,7 +12,7 @@ from geomstats_ldp.replication.study.methods import METHODS, Cell, run_cell
 from geomstats_ldp.replication.study.runner import open_study, run_study, study_cells
 
 CHECKPOINTS, REPETITIONS, SEED = [200, 400], 23, 5
-CELLS = study_cells("F", (8.0, 2.0), ("gaussian",), ("spr", "half_sample"), ("paper",))
+CELLS = study_cells("A", (8.0, 2.0), ("privunit",), ("spr", "half_sample"), ("paper",))
 
 
 def open_folder(folder):
@@ -132,7 +132,7 @@ def test_the_bar_shows_the_cell_and_the_remaining_time(tmp_path, capsys):
     run_study(CELLS[:2], open_folder(tmp_path))
     printed = capsys.readouterr().err
     assert "compiling" in printed
-    assert "cell 2/2 F-gaussian-2-spr-paper" in printed
+    assert "cell 2/2 A-privunit-2-spr-paper" in printed
     assert f"{2 * REPETITIONS}/{2 * REPETITIONS} [" in printed and "<00:00" in printed
 
 
