@@ -72,11 +72,12 @@ def _is_of_subspaces(geometry):
 def chart(geometry, points, center, vector, unit, coords, frames, carried):
     """Coordinates of query points in the chart at a centre, and their frames carried there.
 
-    Runs in both engines.
+    Compiled only; the other engine is in `charted`.
 
     Parameters
     ----------
-    geometry : Geometry or its twin
+    geometry : NamedTuple
+        Twin of the geometry.
     points : array, shape [n, *point_shape]
     center : array, shape [*point_shape]
     vector : array, shape [*point_shape]
@@ -123,11 +124,17 @@ def charted(geometry, twin, points, center):
         Frame vectors at the points.
     """
     n, dim = len(points), geometry.dim
-    coords, carried = np.empty((n, dim)), np.empty((n, dim, dim))
-    frames, scratch = np.empty((n, dim, *geometry.shape)), (np.zeros(geometry.shape), np.zeros(dim))
     if twin is None:
-        chart(geometry, points, center, *scratch, coords, frames, carried)
+        # Calls of geomstats are what costs time here: one for all frame vectors of all points.
+        coords = geometry.coordinates(geometry.log(points, center), center)
+        at, units = np.repeat(points, dim, axis=0), np.tile(np.eye(dim), (n, 1))
+        frames = geometry.lift(units, at)
+        carried = geometry.coordinates(geometry.transport(frames, at, center), center)
+        frames, carried = frames.reshape(n, dim, *geometry.shape), carried.reshape(n, dim, dim)
     else:
+        coords, carried = np.empty((n, dim)), np.empty((n, dim, dim))
+        frames = np.empty((n, dim, *geometry.shape))
+        scratch = np.zeros(geometry.shape), np.zeros(dim)
         _compiled_chart(twin, points, center, *scratch, coords, frames, carried)
     return coords, np.swapaxes(carried, 1, 2), frames
 

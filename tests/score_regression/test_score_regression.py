@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
 from geomstats.geometry.hypersphere import Hypersphere
+from geomstats.geometry.product_manifold import ProductManifold
+from geomstats.geometry.spd_matrices import SPDMatrices
+from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 
 from geomstats_ldp import PrivateFrechetMean
 from geomstats_ldp.exceptions import ProtocolError
@@ -80,6 +83,31 @@ def test_linear_scores_lie_in_the_span_of_their_design(moment, dim, compiled):
         np.testing.assert_allclose(solution[:dim], gradient, atol=1e-10)
         found = np.einsum("k,kij->ij", solution[dim:], basis)
         np.testing.assert_allclose(found, hessian, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("space", "center"),
+    [
+        (ProductManifold([Hypersphere(2), Euclidean(2)]), [0.0, 0.0, 1.0, 0.0, 0.0]),
+        (ProductManifold([Hypersphere(2), Hypersphere(2)]), np.eye(3)[:2]),
+        (SPDMatrices(2), np.diag([1.0, 2.0])),
+        (SpecialOrthogonal(3), np.eye(3)),
+    ],
+)
+def test_frames_of_many_points_are_carried_as_each_of_them_is(space, center):
+    geometry = Geometry(space, center)
+    points = random_points(geometry, 5, 0.6, np.random.default_rng(1))
+    coords, maps, frames = charted(geometry, None, points, points[0])
+    for point, place, frame, carry in zip(points, coords, frames, maps):
+        np.testing.assert_allclose(
+            geometry.exp(geometry.lift(place, points[0]), points[0]), point, atol=1e-12
+        )
+        np.testing.assert_allclose(frame, geometry.lift(np.eye(geometry.dim), point), atol=1e-14)
+        for vector, column in zip(frame, carry.T):
+            there = geometry.lift(column, points[0])
+            np.testing.assert_allclose(
+                geometry.transport(there, points[0], point), vector, atol=1e-12
+            )
 
 
 @pytest.mark.parametrize("dim", [1, 2, 4])
