@@ -25,6 +25,9 @@ from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
 #: Sizes of data, in their unit: bounds, radii, concentrations.
 SCALE_RANGE = (1e-40, 1e40)
 
+#: Asymmetry of a symmetric matrix that is rounding, relative to its largest entry.
+_ROUNDING = 1e-10
+
 # ---------------------------------------------------------------- scalars
 
 
@@ -167,6 +170,49 @@ def finite_array(
         is_finite = is_finite.all(axis=tuple(range(n_stacked, values.ndim)))
         raise error(f"{name} must be finite; it contains NaN or inf{place_text(~is_finite)}")
     return values
+
+
+def symmetric_matrix(name: str, values: ArrayLike) -> np.ndarray:
+    """Return the symmetric part of a matrix that differs from it by rounding only.
+
+    Rounding is relative to the largest entry, so that no unit of the data matters.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like, shape [dim, dim]
+
+    Raises
+    ------
+    ProtocolError
+        If the values are not finite real numbers, or no such matrix.
+    """
+    matrix = finite_array(name, values, ("n", "n"))
+    check_shape(name, matrix, (len(matrix),) * 2)
+    if np.abs(matrix - matrix.T).max() > _ROUNDING * np.abs(matrix).max():
+        raise ProtocolError(f"{name} must be symmetric")
+    return (matrix + matrix.T) / 2
+
+
+def definite_matrix(name: str, values: ArrayLike, dim: int) -> np.ndarray:
+    """Return values as a symmetric positive definite matrix.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like, shape [dim, dim]
+        As for `symmetric_matrix`.
+    dim : int
+
+    Raises
+    ------
+    ProtocolError
+        If the values are not finite real numbers, or no such matrix.
+    """
+    matrix = symmetric_matrix(name, finite_array(name, values, (dim, dim)))
+    if np.linalg.eigvalsh(matrix)[0] <= 0:
+        raise ProtocolError(f"{name} must be positive definite")
+    return matrix
 
 
 def real_array(name: str, values: ArrayLike, error: type[ValueError] = ProtocolError) -> np.ndarray:

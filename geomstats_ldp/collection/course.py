@@ -98,8 +98,7 @@ def _found(plan, server, is_last_round):
     found = plan.parameters(server=server)
     found["initial_point"] = found["initial_point"].tolist()
     if "known_moment" in found:
-        matrix, sd = found["known_moment"]
-        found["known_moment"] = [matrix.tolist(), sd]
+        found["known_moment"] = [part.tolist() for part in found["known_moment"]]
     return found
 
 

@@ -62,10 +62,12 @@ class PrivatePCA(
         stay under pi/2.
     n_components : int, default=1
         Dimension k of the subspace, less than the number of features.
-    known_moment : pair of array-like, shape [n_features, n_features], and float, optional
+    known_moment : pair of array-like, shapes [n_features, n_features] and [m, m], optional
         Second moment of rows clipped to `norm_bound` that other people have told, as scouts do, and
-        the standard deviation of its error in each coordinate of symmetric matrices. It enters the
-        estimate of one component in rounds beside the messages.
+        the covariance of its error in the m = n_features (n_features + 1) / 2 coordinates of
+        symmetric matrices: the entries on and below the diagonal, row by row, those off the
+        diagonal times root two. It enters the estimate of one component in rounds beside the
+        messages.
     {run}
 
     Attributes
@@ -111,7 +113,7 @@ class PrivatePCA(
         initial_point: ArrayLike | str | None = None,
         region_radius: float = 1.0,
         n_components: int = 1,
-        known_moment: tuple[ArrayLike, float] | None = None,
+        known_moment: tuple[ArrayLike, ArrayLike] | None = None,
         n_participants: int | None = None,
         n_rounds: int | None = None,
         tuning: Tuning | None = None,
@@ -208,10 +210,10 @@ class PrivatePCA(
                 "estimate of one component in rounds"
             )
         try:
-            matrix, sd = self.known_moment
+            matrix, covariance = self.known_moment
         except (TypeError, ValueError):
-            raise ProtocolError("known_moment must be a matrix and a number") from None
-        return replace(rounds, known_moment=matrix, known_sd=sd)
+            raise ProtocolError("known_moment must be a matrix and its covariance") from None
+        return replace(rounds, known_moment=matrix, known_covariance=covariance)
 
     def _start_tells_moment(self):
         return "norm_bound" not in self._sought() and self._is_direction and bool(self.n_rounds)

@@ -26,10 +26,10 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     r"""Sandwich covariance of the estimate by score regression.
 
     With u the mean query point less the estimate, l the gradient that the hedged step leaves, I the
-    information about the gradient at the mean query point and e^2 the expected squared error of
-    the Hessian,
+    information about the gradient at the mean query point, T what the error of a moment that others
+    have told adds to its covariance, and e^2 the expected squared error of the Hessian,
 
-    .. math:: C = H_\gamma^{-1}\{\Sigma\,\tfrac1d\operatorname{tr} I^{-1}
+    .. math:: C = H_\gamma^{-1}\{\Sigma\,\tfrac1d\operatorname{tr} I^{-1} + T
         + \tfrac{2 e^2}{d (d + 1)} |u|^2 I + l l^\top\} H_\gamma^{-1},
 
     where :math:`H_\gamma` is the Hessian over the root of the guard, but no smaller than it is
@@ -65,6 +65,7 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     dim = protocol.dim
     free = dim * (dim + 1) / 2
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
+    location = location + fit.told_covariance
     entry = fit.hessian_error / free
     slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
     score = location + slope + np.outer(fit.leftover, fit.leftover)

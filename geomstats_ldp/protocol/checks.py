@@ -12,7 +12,7 @@ from geomstats_ldp.geometry.regions import check_region, region_of_iterates, sla
 from geomstats_ldp.protocol.groups import widest_mechanism
 from geomstats_ldp.protocol.rules import MOST_FEATURES
 from geomstats_ldp.schedules import check_direction_cycle
-from geomstats_ldp.validation import check_integer, check_positive, finite_array
+from geomstats_ldp.validation import check_integer, check_positive, definite_matrix
 
 
 def check_protocol(protocol):
@@ -145,8 +145,4 @@ def check_preconditioner(preconditioner, dim):
     """
     if preconditioner is None:
         return np.eye(dim)
-    preconditioner = finite_array("preconditioner", preconditioner, (dim, dim))
-    symmetric = np.allclose(preconditioner, preconditioner.T, rtol=1e-10)
-    if not symmetric or np.linalg.eigvalsh(preconditioner)[0] <= 0:
-        raise ProtocolError("preconditioner must be symmetric positive definite")
-    return preconditioner
+    return definite_matrix("preconditioner", preconditioner, dim)

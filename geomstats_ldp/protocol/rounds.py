@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
@@ -19,8 +17,9 @@ from geomstats_ldp.validation import (
     check_integer,
     check_non_negative,
     check_real,
-    check_scale,
+    definite_matrix,
     finite_array,
+    symmetric_matrix,
 )
 
 #: Share of an even part that the first round gets.
@@ -62,9 +61,9 @@ class RoundPlan(Rule):
     known_moment : nested tuple, shape [p, p], optional
         Second moment, on a sphere, that other people have told: it enters the estimate beside the
         answers.
-    known_sd : float, optional
-        Standard deviation of its error in each coordinate of symmetric matrices in the Frobenius
-        inner product, entries off the diagonal counted by root two.
+    known_covariance : nested tuple, shape [p (p + 1) / 2, p (p + 1) / 2], optional
+        Covariance of its error in the coordinates of symmetric matrices: the entries on and below
+        the diagonal, row by row, those off the diagonal times root two.
     adaptive : bool
         Whether offsets are longer in the directions in which the curvature found so far is small;
         see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
@@ -79,7 +78,7 @@ class RoundPlan(Rule):
     third_derivative: float = 0.0
     saturation: float = 0.0
     known_moment: tuple | None = None
-    known_sd: float | None = None
+    known_covariance: tuple | None = None
     adaptive: bool = False
 
     def __post_init__(self):
@@ -105,21 +104,19 @@ class RoundPlan(Rule):
         self._settle()
 
     def _check_known(self):
-        if (self.known_moment is None) != (self.known_sd is None):
-            raise ProtocolError("known_moment and known_sd must be given together")
+        if (self.known_moment is None) != (self.known_covariance is None):
+            raise ProtocolError("known_moment and known_covariance must be given together")
         if self.known_moment is not None:
-            matrix = finite_array("known_moment", self.known_moment, ("n", "n"))
-            is_symmetric = matrix.shape[0] == matrix.shape[1] and np.allclose(
-                matrix, matrix.T, rtol=0.0, atol=1e-10 * np.abs(matrix).max(initial=0.0)
-            )
-            if self.moment != "second" or not is_symmetric:
+            if self.moment != "second":
                 raise ProtocolError(
-                    "known_moment must be a symmetric matrix, where the moment is 'second'; got "
-                    f"moment={self.moment!r} and {self.known_moment!r}"
+                    "known_moment must be None unless the moment is 'second'; got "
+                    f"moment={self.moment!r}"
                 )
-            matrix = (matrix + matrix.T) / 2  # products of matrices are symmetric to rounding
+            matrix = symmetric_matrix("known_moment", self.known_moment)
             object.__setattr__(self, "known_moment", nested_tuple(matrix))
-            object.__setattr__(self, "known_sd", check_scale("known_sd", self.known_sd))
+            size = len(matrix) * (len(matrix) + 1) // 2
+            covariance = definite_matrix("known_covariance", self.known_covariance, size)
+            object.__setattr__(self, "known_covariance", nested_tuple(covariance))
 
     def _check_sizes(self):
         sizes = tuple(check_integer("sizes", size) for size in self.sizes)
@@ -142,7 +139,7 @@ class RoundPlan(Rule):
             if record[name] == 0:
                 del record[name]
         if self.known_moment is None:
-            del record["known_moment"], record["known_sd"]
+            del record["known_moment"], record["known_covariance"]
         if not self.adaptive:
             del record["adaptive"]
         return record

@@ -72,7 +72,10 @@ class ScoreFit:
     spherical_error : float
         What of it is in the mean eigenvalue; zero where one query is asked, which has no use of it.
     information : array, shape [dim, dim]
-        Inverse covariance, in units of the score variance, of the gradient at the mean query point.
+        Inverse covariance, in units of the score variance, of the gradient at the mean query point,
+        by the noise of the messages.
+    told_covariance : array, shape [dim, dim]
+        What a moment that other people have told adds to the covariance of that gradient.
     gram : array, shape [n_basis, n_basis]
         Information about the Hessian, in the same units.
     offset : array, shape [dim]
@@ -97,6 +100,7 @@ class ScoreFit:
     hessian_error: float
     spherical_error: float
     information: np.ndarray
+    told_covariance: np.ndarray
     gram: np.ndarray
     offset: np.ndarray
     leftover: np.ndarray
@@ -176,11 +180,12 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
     known = knowledge(protocol, center, basis, variance)
-    estimate, spread, gram, penalty = _least_squares(
+    estimate, own, told, gram, penalty = _least_squares(
         design, bend, pull, share, weights, means, rule, basis, variance, answers.n, known
     )
     raw = np.einsum("k,kij->ij", estimate[dim:], basis)
-    hessian, error, bounds = _usable_hessian(protocol, raw, spread * variance, basis, answers.n)
+    noise = variance * (own + told)
+    hessian, error, bounds = _usable_hessian(protocol, raw, noise, basis, answers.n)
     # From the mean query point, where the gradient is least tied to the error of the Hessian.
     counted = share
     if protocol.rounds.saturation > 0:
@@ -193,10 +198,9 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     offset = pivot - target
     bias = np.zeros((dim, dim))
     if is_unbiased and rule.hessian != "raw":
-        place = Chart(center, coords, maps, frames, basis, bend, known.information)
+        place = Chart(center, coords, maps, frames, basis, bend, known)
         steps = partial(hedged_step, hessian)
         bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)
-        noise = spread * variance
         hessian, error, bounds = _usable_hessian(protocol, raw - bias, noise, basis, answers.n)
     at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
     return ScoreFit(
@@ -209,7 +213,8 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
         hessian=hessian,
         hessian_error=sum(error),
         spherical_error=error[0],
-        information=np.linalg.inv(at_pivot @ spread @ at_pivot.T),
+        information=np.linalg.inv(at_pivot @ own @ at_pivot.T),
+        told_covariance=variance * at_pivot @ told @ at_pivot.T,
         gram=gram,
         offset=offset,
         leftover=hessian @ (offset - step @ hessian @ offset),
@@ -252,8 +257,9 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     Returns
     -------
     estimate : array, shape [dim + n_basis]
-    spread : array, shape [dim + n_basis, dim + n_basis]
-        Covariance in units of the variance of a coordinate of one score.
+    own, told : array, shape [dim + n_basis, dim + n_basis]
+        Covariance by the noise of the messages, and by that of what is known, in units of the
+        variance of a coordinate of one score.
     gram : array, shape [n_basis, n_basis]
         Information about the Hessian when the gradient is unknown.
     penalty : array, shape [dim + n_basis + n_bends]
@@ -279,16 +285,17 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     kept = slice(n_kept)
     informed = known.information / np.outer(units[kept], units[kept])
     normal[kept, kept] += informed
-    meat[kept, kept] += informed
+    noise = known.noise / np.outer(units[kept], units[kept])
     moments[kept] += known.values / units[kept]
     random = pull / size**4 * np.eye(bend.shape[2])
     normal[slopes, slopes] += weight * np.eye(len(gram))
     normal[bends, bends] += random
     meat[bends, bends] += random
     inverse = np.linalg.pinv(normal, hermitian=True)
-    spread = inverse @ meat @ inverse / np.outer(units, units)
+    outer = (inverse / units[:, None])[kept]
+    own, told = outer @ meat @ outer.T, outer[:, kept] @ noise @ outer[:, kept].T
     penalty = np.repeat([0.0, weight * size**2, pull], [dim, len(basis), bend.shape[2]])
-    return (inverse @ moments / units)[kept], spread[kept, kept], gram * size**2, penalty
+    return outer @ moments, own, told, gram * size**2, penalty
 
 
 def _usable_hessian(protocol, raw, spread, basis, n):

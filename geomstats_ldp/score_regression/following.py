@@ -20,6 +20,7 @@ import numpy as np
 
 from geomstats_ldp.schedules import round_radius
 from geomstats_ldp.score_regression.answers import Answers
+from geomstats_ldp.score_regression.known_moment import Knowledge
 from geomstats_ldp.score_regression.moments import design_matrices, mean_scores, unit_moments
 
 #: Step of central differences by a centre, relative to the query radius.
@@ -37,8 +38,8 @@ class Chart(NamedTuple):
     basis : array, shape [n_basis, dim, dim]
     bend : array, shape [n, dim, n_bends]
         See `moments.third_derivative_design`.
-    information : array, shape [dim + n_basis, dim + n_basis]
-        What is known beside the answers, see `known_moment.knowledge`.
+    known : Knowledge
+        Beside the answers.
     """
 
     center: np.ndarray
@@ -47,7 +48,7 @@ class Chart(NamedTuple):
     frames: np.ndarray
     basis: np.ndarray
     bend: np.ndarray
-    information: np.ndarray
+    known: Knowledge
 
 
 def bias_of_following(
@@ -89,9 +90,9 @@ def bias_of_following(
     normals, meats = (
         _by_round(answers.rounds, weight, rows) for weight in (share, share * weights)
     )
-    known = np.zeros((n_columns, n_columns))
-    known[: slopes.stop, : slopes.stop] = chart.information
-    added = known + np.diag(penalty)
+    added, told = np.diag(penalty), np.zeros((n_columns, n_columns))
+    added[: slopes.stop, : slopes.stop] += chart.known.information
+    told[: slopes.stop, : slopes.stop] = chart.known.noise
     # Columns in units of their own information: no unit of the data decides what is zero.
     total = normals.sum(axis=0) + added
     units = np.sqrt(np.where(np.diag(total) > 0, np.diag(total), 1.0))
@@ -101,7 +102,7 @@ def bias_of_following(
     for number in np.unique(answers.rounds[answers.rounds > 0]):
         before = _inverse(normals[:number].sum(axis=0) + added, units)
         step = step_of(variance * float(np.trace(before[slopes, slopes])))
-        noise = (meats[:number].sum(axis=0) + known) @ before[:, :dim] @ step
+        noise = (meats[:number].sum(axis=0) + told) @ before[:, :dim] @ step
         common[number] = variance * inverse @ noise
     moved = np.zeros(n_columns)
     for j in range(dim):

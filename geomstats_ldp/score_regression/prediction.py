@@ -204,9 +204,10 @@ def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, 
     counts, precision = answers.counts, answers.precision[:, None, None]
     share = (counts * weights)[:, None, None] * precision
     kept = slice(n_kept)
-    random = np.diag(precisions / units**2)
-    random[kept, kept] += told.information / np.outer(units[kept], units[kept])
-    normal = _total(share * design, design) + random
+    effects = np.diag(precisions / units**2)
+    normal, noise = _total(share * design, design) + effects, effects
+    normal[kept, kept] += told.information / np.outer(units[kept], units[kept])
+    noise[kept, kept] += told.noise / np.outer(units[kept], units[kept])
     inverse = np.linalg.pinv(normal, hermitian=True, rcond=1e-12)
     moments = _total(share * design, means[..., None])[:, 0]
     moments[kept] += told.values / units[kept]
@@ -216,8 +217,8 @@ def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, 
     share = share * weights[:, None, None]
     variance = np.trace(pooled) / len(pooled)
     meats = (
-        _total(share * precision * design, own @ design) + variance * random,
-        _total(share * design, design) + random,
+        _total(share * precision * design, own @ design) + variance * noise,
+        _total(share * design, design) + noise,
     )
     covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]
     return (estimate / units)[kept], *(covariance[kept, kept] for covariance in covariances)

@@ -70,6 +70,7 @@ def fit_single_query(protocol, state):
         hessian_error=_hessian_error(protocol, point, score_covariance / n),
         spherical_error=0.0,
         information=n * np.eye(dim),
+        told_covariance=np.zeros((dim, dim)),
         gram=np.eye(dim),
         offset=np.zeros(dim),
         leftover=np.zeros(dim),

@@ -90,7 +90,8 @@ class NormParticipant:
 def _bin_or_first(histogram, datum):
     """Bin of a datum, the first one for what has none: telling would tell of the datum."""
     try:
-        norm = np.linalg.norm(np.asarray(datum, dtype=float).ravel())
+        vector = np.asarray(datum, dtype=float).ravel()
+        norm = np.linalg.norm(vector) if np.isfinite(vector).all() else 0.0
         return int(bins_of(histogram, norm))
     except Exception:
         return 0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.mechanisms.candidates import check_candidate
+from geomstats_ldp.mechanisms.candidates import N_CANDIDATES
 from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.mechanisms.subset_selection import SubsetSelection
 from geomstats_ldp.scouting.lognormal import lognormal_frequencies
@@ -150,10 +150,10 @@ class NormHistogram:
 
         Raises
         ------
-        TypeError, ValueError
+        ArgumentTypeError, ProtocolError
             If one of them is no candidate.
         """
-        numbers = [check_candidate(candidate) for candidate in candidates]
+        numbers = [check_integer("candidate", one, 0, N_CANDIDATES - 1) for one in candidates]
         return self.mechanism.candidate_points(np.array(numbers, dtype=np.uint64))
 
     def frequencies(self, sets: ArrayLike) -> np.ndarray:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.exceptions import NotReadyError, ProtocolError
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.scouting.bound import best_norm_bound
 from geomstats_ldp.scouting.histogram import NormHistogram
+from geomstats_ldp.scouting.moment import (
+    scouted_moment,
+    squared_angle_of_leading,
+    squared_angle_of_mean,
+)
 
 #: Largest angle by which a start may be off, and least gap of eigenvalues in standard errors; a
 #: larger one where what more scouts say is not lost.
@@ -84,49 +88,29 @@ class ScoutPlan:
         if self.start is not None:
             if server is None or server.protocol != self.start:
                 raise ProtocolError("server must be that of the collection for the initial point")
-            moment, error = self._moment(server)
+            moment, covariance = scouted_moment(self.start, server.state)
             found["initial_point"] = self._initial_point(moment)
             if self.tells_moment:
-                found["known_moment"] = (moment + moment.T) / 2, error
+                found["known_moment"] = moment, covariance
         return found
 
     def _initial_point(self, moment):
-        if self._is_mean:
+        if moment.ndim == 1:
             return moment / np.linalg.norm(moment)
         vectors = np.linalg.eigh(moment)[1].T[::-1][: self.n_components]
         largest = np.argmax(np.abs(vectors), axis=1)
         vectors = vectors * np.sign(vectors[np.arange(len(vectors)), largest])[:, None]
         return vectors[0] if self.n_components == 1 else vectors
 
-    @property
-    def _is_mean(self):
-        return self.start.rounds.moment == "quadratic"
-
-    def _moment(self, server):
-        """First or second moment that scouts have found, and the error of each coordinate of it."""
-        n = server.n_participants
-        if n == 0:
-            raise NotReadyError("nobody has answered the question for the initial point")
-        mechanism, geometry = self.start.mechanism, self.start.geometry
-        query = np.array(self.start.rounds.query)
-        score = geometry.lift(server.state.sums.sum(axis=(0, 1)) / n, query)
-        unit = np.linalg.norm(geometry.lift(np.eye(geometry.dim)[0], query))
-        variance = mechanism.noise_variance + mechanism.bound**2 / geometry.dim
-        error = unit * math.sqrt(variance / n)
-        if self._is_mean:  # the score of a mean is q - E y
-            return query - score, error
-        # The score of a second moment S is (q - S) / 2; noise may have made it indefinite.
-        return query - 2 * score, 2 * error
-
     def is_sharp(self, server: Any) -> bool:
         r"""Whether the initial point is known well enough to start a study there.
 
-        With the error s of a coordinate of the moment, a mean m is off by the angle
-        :math:`s \sqrt{p - 1} / |m|`, and an eigenvector i by :math:`s / \sqrt 2` over the gap to
-        each eigenvector j on the other side. The root of the sum of squares must be at most 1/2,
-        and the smallest gap at least 2.5 of its own standard errors :math:`\sqrt 2 s`, or 3.5 if
-        the plan `tells_moment`: an eigenvector that is mistaken for the next is as far off as can
-        be.
+        With the covariance C of the moment, which the answers themselves show, a mean m is off by
+        the angle :math:`\{\mathrm{tr}(C) - m^\top C m / |m|^2\}^{1/2} / |m|`, and an eigenvector i
+        by the standard error of :math:`u_i^\top M u_j` over the gap to each eigenvector j on the
+        other side. The root of the sum of squares must be at most 1/2, and each gap at least 2.5 of
+        its own standard errors, those of :math:`u_i^\top M u_i - u_j^\top M u_j`, or 3.5 if the
+        plan `tells_moment`: an eigenvector that is mistaken for the next is as far off as can be.
 
         Parameters
         ----------
@@ -142,13 +126,10 @@ class ScoutPlan:
         NotReadyError
             If nobody has answered.
         """
-        moment, error = self._moment(server)
-        if self._is_mean:
-            spread = error * math.sqrt(len(moment) - 1)
-            return bool(spread <= _LARGEST_ANGLE * np.linalg.norm(moment))
-        values = np.linalg.eigvalsh(moment)[::-1]
-        gaps = values[: self.n_components, None] - values[None, self.n_components :]
-        least = _LEAST_GAP_OF_TOLD if self.tells_moment else _LEAST_GAP
-        if gaps.min() < least * math.sqrt(2) * error:
-            return False
-        return bool(error * math.sqrt(np.sum(gaps**-2.0) / 2) <= _LARGEST_ANGLE)
+        moment, covariance = scouted_moment(server.protocol, server.state)
+        if moment.ndim == 1:
+            square = squared_angle_of_mean(moment, covariance)
+        else:
+            least = _LEAST_GAP_OF_TOLD if self.tells_moment else _LEAST_GAP
+            square = squared_angle_of_leading(moment, covariance, self.n_components, least)
+        return square <= _LARGEST_ANGLE**2

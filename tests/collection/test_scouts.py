@@ -205,7 +205,8 @@ def test_more_are_asked_where_the_first_do_not_tell_the_start(crowd_of):
     found = crowd.service.ledger.found()
     assert found.keys() == {"initial_point", "known_moment", "protocol"}
     # Asked under the bound of the study, what scouts say of the moment enters its estimate.
-    assert crowd.service.ledger.view.stage.protocol.rounds.known_sd == found["known_moment"][1]
+    rounds = crowd.service.ledger.view.stage.protocol.rounds
+    np.testing.assert_array_equal(rounds.known_covariance, found["known_moment"][1])
     crowd.answer(people(1))  # a device agrees to it
 
 

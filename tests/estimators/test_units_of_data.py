@@ -182,7 +182,7 @@ def test_a_prior_means_the_same_in_every_unit():
             ],
             axis=2,
         )
-        estimate, spread, gram, penalty = _least_squares(
+        estimate, spread, _, gram, penalty = _least_squares(
             design,
             np.empty((4, 2, 0)),  # no third derivative
             0.0,
@@ -193,7 +193,7 @@ def test_a_prior_means_the_same_in_every_unit():
             basis,
             2.0 * unit**2,
             400,
-            Knowledge(np.zeros((5, 5)), np.zeros(5)),
+            Knowledge(np.zeros((5, 5)), np.zeros(5), np.zeros((5, 5))),
         )
         sizes = np.array([1.0, 1.0, unit, unit, unit])
         covariance = spread * np.outer(sizes, sizes)

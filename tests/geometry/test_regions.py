@@ -14,7 +14,7 @@ from geomstats.geometry.spd_matrices import (
 from numba import njit
 from scipy.optimize import minimize
 
-from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.exceptions import ArgumentTypeError, ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, spherical_cap
 from geomstats_ldp.geometry.regions import (
     check_region,
@@ -284,3 +284,14 @@ def test_depth_is_a_distance_that_stays_inside(name):
 def test_bad_sizes_of_matrices_are_refused(n):
     with pytest.raises(ProtocolError, match="n must be"):
         spectral_band(n, 0.5, 2.0)
+
+
+@pytest.mark.parametrize("value", ["no", 1, None, [True]])
+def test_whether_a_region_holds_the_queries_is_true_or_false(value):
+    for make in (
+        lambda: geodesic_ball(np.zeros(2), 1.0, value),
+        lambda: log_box(np.zeros(2), [1.0, 1.0], value),
+        lambda: spectral_band(2, 0.5, 2.0, value),
+    ):
+        with pytest.raises(ArgumentTypeError, match="holds_queries must be True or False"):
+            make()

@@ -127,7 +127,7 @@ def test_at_the_pivot_the_gradient_is_not_tied_to_the_hessian():
     bend = shift[:, None, None] * np.eye(2)
     gradients = np.broadcast_to(np.eye(2), (6, 2, 2))
     design = np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
-    unknown = Knowledge(np.zeros((5, 5)), np.zeros(5))
+    unknown = Knowledge(np.zeros((5, 5)), np.zeros(5), np.zeros((5, 5)))
     _, spread, *_ = _least_squares(
         design,
         bend,

@@ -157,3 +157,17 @@ def test_the_bound_has_the_unit_of_the_data(law, epsilon):
         bound = best_norm_bound(norms.lengths, found, noise, width)
         off.append(np.log(bound / unit / best) / np.log(bin_width))
     assert np.abs(np.median(off)) < 0.5 and np.abs(off).max() < 2.5
+
+
+@pytest.mark.parametrize("candidate", [-1, 2**64, 1.5, True, "3"])
+def test_what_is_no_message_is_refused_by_name(candidate):
+    with pytest.raises((ProtocolError, ArgumentTypeError), match=r"candidate must be an integer"):
+        NORMS.sets([candidate])
+
+
+@pytest.mark.parametrize("datum", [[np.inf], [1.0, -np.inf], [np.nan, 1e300]])
+def test_a_device_takes_what_is_not_finite_for_zero(datum):
+    histogram = NormHistogram(epsilon=14.0, lowest=0.1, highest=1000.0, n_bins=8)
+    for _ in range(3):
+        candidate = NormParticipant(histogram, max_epsilon=14.0).respond(datum)
+        assert histogram.sets([candidate])[0, 0] == 1

@@ -144,6 +144,9 @@ export function queryRegion(record, geometry) {
 /** Queries around estimates in the working region. */
 function around(region, center, spec, rule, geometry) {
   if (!isPositive(rule.maximum)) throw new ProtocolError("The query radius must be positive.");
+  if (typeof spec.holds_queries !== "boolean") {
+    throw new ProtocolError("The working region must say whether it holds the queries.");
+  }
   const reach = spec.holds_queries ? 0 : geometry.retractedDistance(rule.maximum);
   const radius = region.radius(reach);
   if (!(radius < geometry.space.injectivityRadius)) {

@@ -121,7 +121,10 @@ export class ScoutedStudy {
       const point = unit(found.initial_point);
       Object.assign(record, { initial_point: point, reference: point });
       record.working_region.center = point;
-      if (this.tellsMoment) [record.rounds.known_moment, record.rounds.known_sd] = found.known_moment ?? [];
+      if (this.tellsMoment) {
+        const { rounds } = record;
+        [rounds.known_moment, rounds.known_covariance] = found.known_moment ?? [];
+      }
     }
     return record;
   }

@@ -13,7 +13,7 @@ from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.twins import jitable
-from geomstats_ldp.validation import check_real, check_scale, real_array
+from geomstats_ldp.validation import check_bool, check_real, check_scale, real_array
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -128,7 +128,9 @@ def geodesic_ball(center: ArrayLike, radius: float, holds_queries: bool = False)
         If the radius is no number in [1e-40, 1e40], or the centre no array of numbers.
     """
     radius = check_scale("radius", radius)
-    return GeodesicBall(np.array(real_array("center", center)), radius, bool(holds_queries))
+    return GeodesicBall(
+        np.array(real_array("center", center)), radius, check_bool("holds_queries", holds_queries)
+    )
 
 
 def spherical_cap(center: ArrayLike, height: float, holds_queries: bool = False) -> GeodesicBall:

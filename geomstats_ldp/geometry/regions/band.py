@@ -12,7 +12,7 @@ from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.twins import jitable
-from geomstats_ldp.validation import check_integer, check_positive
+from geomstats_ldp.validation import check_bool, check_integer, check_positive
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -115,7 +115,12 @@ def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = Fals
         raise ProtocolError(
             f"eigenvalue bounds must satisfy 0 < lower < upper; got {lower} and {upper}"
         )
-    return SpectralBand(math.sqrt(lower * upper) * np.eye(n), lower, upper, bool(holds_queries))
+    return SpectralBand(
+        math.sqrt(lower * upper) * np.eye(n),
+        lower,
+        upper,
+        check_bool("holds_queries", holds_queries),
+    )
 
 
 @jitable

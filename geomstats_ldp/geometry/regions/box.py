@@ -13,7 +13,7 @@ from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.twins import jitable
-from geomstats_ldp.validation import check_shape, real_array
+from geomstats_ldp.validation import check_bool, check_shape, real_array
 
 if TYPE_CHECKING:
     from geomstats_ldp.geometry.geometry import Geometry
@@ -110,7 +110,11 @@ def log_box(center: ArrayLike, half_widths: ArrayLike, holds_queries: bool = Fal
         raise ProtocolError(
             f"half_widths must be a vector of positive finite numbers; got {half_widths}"
         )
-    return LogBox(np.array(real_array("center", center)), half_widths, bool(holds_queries))
+    return LogBox(
+        np.array(real_array("center", center)),
+        half_widths,
+        check_bool("holds_queries", holds_queries),
+    )
 
 
 @jitable

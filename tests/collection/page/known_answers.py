@@ -179,7 +179,8 @@ def known_studies():
         if "initial_point" in parameters:
             found = {**found, "initial_point": [0.48, 0.6, -0.64]}
         if published.plan.tells_moment:
-            found["known_moment"] = [np.diag([0.5, 1.0, 0.25]).tolist(), 0.125]
+            covariance = np.diag([0.125, 0.25, 0.125, 0.0625, 0.0625, 0.125])
+            found["known_moment"] = [np.diag([0.5, 1.0, 0.25]).tolist(), covariance.tolist()]
         found["protocol"] = study_protocol_with(published.study, found).to_json()
         case = {"study": published.to_json(), "fingerprint": published.fingerprint}
         case["found"] = canonical_json(found)

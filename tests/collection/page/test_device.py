@@ -95,6 +95,7 @@ def damaged(text):
     yield changed(record, "directions", value=[])
     yield changed(record, "directions", value=record["directions"][:3])
     yield changed(record, "working_region", "radius", value=-1.0)
+    yield changed(record, "working_region", "holds_queries", value="no")
     yield changed(record, "working_region", "name", value="unheard")
     yield changed(record, "radius", "maximum", value=0.0)
     yield changed(record, "radius", value=None)

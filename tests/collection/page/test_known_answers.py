@@ -169,7 +169,11 @@ def test_studies_that_follow_from_scouts(published, javascript):
         ("rounds", "n_rounds", 6),
         ("initial_point", 0, 0.481),
         ("working_region", "radius", 1.01),
-        ("rounds", "known_sd", 0.126),
+        (
+            "rounds",
+            "known_covariance",
+            np.diag([0.125, 0.25, 0.126, 0.0625, 0.0625, 0.125]).tolist(),
+        ),
     ]
     for case in published["studies"]:
         texts = [case["found"]]
