@@ -114,6 +114,20 @@ class Geometry(MetricSpace):
         """
         return np.minimum(length, self.injectivity_radius)
 
+    def retracted_distances(self, coords: np.ndarray, base_point: np.ndarray) -> np.ndarray:
+        """Geodesic distance to the retraction of vectors of given frame coordinates.
+
+        Parameters
+        ----------
+        coords : array, shape [..., dim]
+        base_point : array, shape [*point_shape]
+
+        Returns
+        -------
+        distances : array, shape [...]
+        """
+        return self.retracted_distance(np.linalg.norm(coords, axis=-1))
+
     # ---------------------------------------------------------------- frame
 
     def basis_at(self, reference: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from geomstats_ldp.geometry import Geometry
+from geomstats_ldp.geometry.spaces.spd_affine import SecondMomentChart
 from geomstats_ldp.inference.moment_regression import predict_by_moment
 from geomstats_ldp.inference.sandwich import pool_groups
 from geomstats_ldp.score_regression import PredictedScore
@@ -112,7 +113,8 @@ def chart_of_scores(protocol: Protocol) -> Geometry:
     """Geometry in whose frame coordinates scores are predicted.
 
     That of the protocol; but scores that are linear in a moment on the unit sphere are exactly, or
-    up to the square of the score itself, linear in the coordinates of the projecting retraction.
+    up to the square of the score itself, linear in the coordinates of the projecting retraction,
+    and those of a covariance matrix that is asked for at one point exactly in the matrix.
 
     Parameters
     ----------
@@ -122,8 +124,10 @@ def chart_of_scores(protocol: Protocol) -> Geometry:
     -------
     geometry : Geometry
     """
-    geometry = protocol.geometry
-    moment = (protocol.rounds or protocol.inference).moment
+    geometry, rounds = protocol.geometry, protocol.rounds
+    moment = (rounds or protocol.inference).moment
+    if moment == "covariance" and rounds is not None and rounds.query is not None:
+        return SecondMomentChart(geometry.space, geometry.reference, geometry.basis)
     if moment is None or "projection" not in geometry.retractions:
         return geometry
     return Geometry(geometry.space, geometry.reference, geometry.basis, retraction="projection")

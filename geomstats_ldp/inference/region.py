@@ -252,8 +252,8 @@ class TangentRegion(ABC):
     def _radii(self, semi_axis_lengths):
         """Geodesic distance to the farther end of axes of given lengths about the midpoint."""
         ends = semi_axis_lengths[:, None] * self.semi_axes
-        lengths = [np.linalg.norm(self.midpoint + side * ends, axis=1) for side in (1.0, -1.0)]
-        return self.geometry.retracted_distance(np.max(lengths, axis=0))
+        sides = self.midpoint + np.stack([ends, -ends])
+        return self.geometry.retracted_distances(sides, self._inner_center).max(axis=0)
 
     @property
     def largest_radius(self) -> float:

@@ -27,6 +27,7 @@ from geomstats_ldp.score_regression.moments import (
     unsaturated,
 )
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
+from geomstats_ldp.score_regression.single_query import score_at_estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,12 +164,17 @@ def ratio_along(protocol, basis):
     return (protocol.geometry.shape[0] - 1) * dim / n_basis
 
 
-def predict_single_query_scores(fit):
+def predict_single_query_scores(protocol, state, fit):
     """Prediction of a collection that asks at one point: there the Hessian at the target is known.
+
+    An estimate that was put back into the working region has a score of its own.
 
     Parameters
     ----------
+    protocol : Protocol
+    state : RoundState
     fit : ScoreFit
+        Of the same state.
 
     Returns
     -------
@@ -176,9 +182,8 @@ def predict_single_query_scores(fit):
     """
     dim = len(fit.hessian)
     covariance = fit.score_covariance / fit.n_participants
-    return PredictedScore(
-        np.zeros(dim), fit.hessian, covariance, np.zeros(dim), np.zeros((dim, dim))
-    )
+    value = score_at_estimate(protocol, state, fit) if fit.is_cut else np.zeros(dim)
+    return PredictedScore(value, fit.hessian, covariance, np.zeros(dim), np.zeros((dim, dim)))
 
 
 def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, pooled, told):

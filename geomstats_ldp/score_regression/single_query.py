@@ -40,20 +40,11 @@ def fit_single_query(protocol, state):
         The score covariance is that at the estimate, where the Hessian is known. None while too few
         have answered, as for `fit_scores`.
     """
-    dim, counts = protocol.dim, state.counts.sum(axis=0)
-    trusted = trusted_groups(protocol, counts - 1)  # rounds share the one mean that is taken off
-    if not trusted.any():
+    found = _mean_score(protocol, state)
+    if found is None:
         return None
-    counts, sums = counts[trusted], state.sums.sum(axis=0)[trusted]
-    means = sums / counts[:, None]
-    squares = counts[:, None, None] * (means[:, :, None] * means[:, None, :])
-    scatter = state.outer.sum(axis=0)[trusted] - squares
-    covariances = group_covariances(protocol, np.flatnonzero(trusted), scatter, counts - 1, counts)
-    precision, n = precisions(covariances, counts), int(counts.sum())
-    group_precision = np.zeros(len(trusted))
-    group_precision[trusted] = precision
-    mean = precision @ sums / (precision @ counts)
-    covariance = mean_covariance(covariances, precision, precision * counts)
+    mean, covariance, group_precision, n = found
+    dim = protocol.dim
     exact, curvature = _SOLUTIONS[protocol.rounds.moment](protocol, mean)
     point = into_region(protocol, _within_reach(protocol, exact))
     carried = _carried(protocol, point)
@@ -80,6 +71,44 @@ def fit_single_query(protocol, state):
         hessian_bound_active=False,
         is_cut=not np.array_equal(point, exact),
     )
+
+
+def _mean_score(protocol, state):
+    """Mean message, covariance of a message, precision of each group, and number of people.
+
+    None while too few have answered.
+    """
+    counts = state.counts.sum(axis=0)
+    trusted = trusted_groups(protocol, counts - 1)  # rounds share the one mean that is taken off
+    if not trusted.any():
+        return None
+    counts, sums = counts[trusted], state.sums.sum(axis=0)[trusted]
+    means = sums / counts[:, None]
+    squares = counts[:, None, None] * (means[:, :, None] * means[:, None, :])
+    scatter = state.outer.sum(axis=0)[trusted] - squares
+    covariances = group_covariances(protocol, np.flatnonzero(trusted), scatter, counts - 1, counts)
+    precision, n = precisions(covariances, counts), int(counts.sum())
+    group_precision = np.zeros(len(trusted))
+    group_precision[trusted] = precision
+    mean = precision @ sums / (precision @ counts)
+    covariance = mean_covariance(covariances, precision, precision * counts)
+    return mean, covariance, group_precision, n
+
+
+def score_at_estimate(protocol, state, fit):
+    """Mean score at the estimate, shape [dim]: zero but where that was put back into its region.
+
+    Parameters
+    ----------
+    protocol, state, fit
+        As for `predict_single_query_scores`.
+    """
+    mean, *_ = _mean_score(protocol, state)
+    exact, curvature = _SOLUTIONS[protocol.rounds.moment](protocol, mean)
+    geometry, point = protocol.geometry, fit.point
+    is_flat = protocol.rounds.moment == "quadratic"
+    away = geometry.log(exact, point) if is_flat else exact - point
+    return -curvature * geometry.coordinates(away, point)
 
 
 def _covariance_of_score(protocol, mean):

@@ -291,7 +291,7 @@ class RoundRecord(BaseServer):
 
     def _new_prediction(self, fit):
         if self.protocol.rounds.query is not None:
-            return predict_single_query_scores(fit)
+            return predict_single_query_scores(self.protocol, self.state, fit)
         twin = self.engine.twin
         return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
 

@@ -17,6 +17,7 @@ from geomstats_ldp import (
 from geomstats_ldp.exceptions import ProtocolError, SafeguardWarning
 from geomstats_ldp.geometry import GeodesicBall, Geometry
 from geomstats_ldp.geometry.spaces import space_from_spec
+from geomstats_ldp.geometry.spaces.spd_affine import SecondMomentChart
 from geomstats_ldp.losses import FrechetLoss, SPDLikelihoodLoss
 from geomstats_ldp.protocol import InferenceRule, Protocol, RadiusRule, RoundPlan
 from geomstats_ldp.score_regression.single_query import _hessian_error
@@ -191,3 +192,49 @@ def test_losses_off_flat_spaces_have_no_single_query():
     geometry = Geometry(space_from_spec({"name": "Hypersphere", "dim": 2}), center)
     loss = FrechetLoss(center=center, data_radius=0.5)
     assert loss.single_query(geometry) is None and loss.moment(geometry) is None
+
+
+@pytest.mark.parametrize("radius", [3.0, 0.3])  # the smaller region does not hold the moment
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_the_score_region_is_hotellings_in_the_entries_of_the_matrix(radius):
+    rows = make_rows(40)
+    model = covariance(initial_point=3 * np.eye(2), region_radius=radius).fit(rows)
+    assert model.server_.is_cut == (radius < 1)
+    region = model.confidence_region(0.9, kind="score")
+    rows = rows * np.minimum(1.0, BOUND / np.linalg.norm(rows, axis=1))[:, None]
+    entries = np.stack([rows[:, 0] ** 2, rows[:, 0] * rows[:, 1], rows[:, 1] ** 2], axis=1)
+    spread = np.cov(entries.T) / len(rows)
+    for matrix in (TARGET, np.eye(2), np.array([[2.0, -0.3], [-0.3, 1.0]])):
+        away = matrix[np.triu_indices(2)] - entries.mean(axis=0)
+        assert region.statistic(matrix) == pytest.approx(away @ np.linalg.solve(spread, away))
+
+
+def test_sums_of_matrices_are_a_chart():
+    geometry = Geometry(space_from_spec({"name": "SPDAffineInvariant", "n": 2}))
+    chart = SecondMomentChart(geometry.space, geometry.reference, geometry.basis)
+    moved = np.array([[0.5, -0.2], [-0.2, 0.9]])
+    away = chart.inverse_retract(moved, TARGET)
+    np.testing.assert_array_equal(away, moved - TARGET)
+    np.testing.assert_allclose(chart.retract(away, TARGET), moved)
+    coords = chart.coordinates(away, TARGET)
+    assert chart.retracted_distances(coords, TARGET) == pytest.approx(chart.dist(moved, TARGET))
+    # Out of the cone there is a matrix at its edge, and no distance.
+    out = chart.retract(-2 * TARGET, TARGET)
+    assert np.linalg.eigvalsh(out)[0] > 0
+    assert chart.dist(out, TARGET) > 20
+    assert np.isinf(chart.retracted_distances(-2 * chart.coordinates(TARGET, TARGET), TARGET))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_score_regions_cover_where_noise_is_as_large_as_an_eigenvalue():
+    """Wald regions cover .87 there; the standard error of a share of 200 is .015."""
+    target = np.array([[1.0, 0.85], [0.85, 0.75]])
+    inside = 0
+    for seed in range(200):
+        rows = np.random.default_rng(seed).multivariate_normal(np.zeros(2), target, size=8000)
+        model = PrivateSPDCovariance(3.2, epsilon=4.0, region_radius=6.0, random_state=seed)
+        region = model.fit(rows).confidence_region(kind="score")
+        clipped = rows * np.minimum(1.0, 3.2 / np.linalg.norm(rows, axis=1))[:, None]
+        inside += region.contains(clipped.T @ clipped / len(rows))
+    assert 0.92 <= inside / 200 <= 0.99

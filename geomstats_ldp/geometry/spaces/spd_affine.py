@@ -45,6 +45,10 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
 )
 from geomstats_ldp.twins import compile_for_twin, jitable
 
+#: Smallest eigenvalue, relative to the largest, of a matrix at the edge of the cone: farther out
+#: than regions in use reach, and inside of it in floating point.
+_EDGE = 1e-10
+
 
 class SPDAffineGeometry(SPDGeometry):
     """Affine-invariant metric <U, V>_X = tr(X^-1 U X^-1 V)."""
@@ -97,6 +101,33 @@ class SPDAffineGeometry(SPDGeometry):
             np.full((3, *self.shape), np.nan),
             axes_of(self.shape[0]),
         )
+
+
+class SecondMomentChart(SPDAffineGeometry):
+    """The same space, with sums of matrices for its retraction.
+
+    What is linear in a matrix is linear in frame coordinates then. It agrees with the exponential
+    to first order only: a chart for regions, and not a way to ask.
+    """
+
+    def retract(self, tangent_vec, base_point):
+        """Sum; where that is out of the cone, a matrix at its edge, far from all others."""
+        factor = np.linalg.cholesky(base_point)
+        values, vectors = np.linalg.eigh(_whitened(factor, tangent_vec))
+        edge = _EDGE * np.maximum(1.0 + values[..., -1:], 1.0)
+        inside = np.maximum(1.0 + values, edge)[..., None] * np.eye(self.shape[0])
+        return congruent(factor @ vectors, inside)
+
+    def inverse_retract(self, point, base_point):
+        """Difference."""
+        return point - base_point
+
+    def retracted_distances(self, coords, base_point):
+        """Length of the logarithms of the relative eigenvalues; infinite out of the cone."""
+        factor = np.linalg.cholesky(base_point)
+        values = np.linalg.eigvalsh(_whitened(factor, self.lift(coords, base_point)))
+        with np.errstate(divide="ignore"):
+            return np.linalg.norm(np.log1p(np.maximum(values, -1.0)), axis=-1)
 
 
 def _whitened(factor, matrix):
