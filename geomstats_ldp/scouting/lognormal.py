@@ -30,6 +30,9 @@ _NARROWEST, _WIDEST = -2, 5
 
 _REFINEMENTS = 6
 
+#: Probabilities whose logarithms are numbers.
+_CERTAIN = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
+
 #: Steps to a point itself, which wins ties, and to its eight neighbours.
 _STEPS = np.array(sorted(product((-1.0, 0.0, 1.0), repeat=2), key=np.count_nonzero))
 
@@ -61,7 +64,8 @@ def lognormal_frequencies(counts, n, own, other):
         return (1 - first) * inside / total
 
     def best_of(points):
-        held = other + (own - other) * frequencies(points)
+        # Without privacy a set holds its own bin for certain, and no other one.
+        held = np.clip(other + (own - other) * frequencies(points), *_CERTAIN)
         likelihoods = np.log(held) @ counts[1:] + np.log1p(-held) @ (n - counts[1:])
         return points[np.argmax(likelihoods)]
 

@@ -1,11 +1,16 @@
 """The histogram of norms: its record, its bins, the answers of devices, and the deconvolution."""
 
+import math
+import warnings
+
 import numpy as np
 import pytest
 
+from geomstats_ldp import PrivatePCA
 from geomstats_ldp.exceptions import AlreadyAnsweredError, ArgumentTypeError, ProtocolError
 from geomstats_ldp.scouting import NormHistogram, NormParticipant, best_norm_bound
 from geomstats_ldp.scouting.device import bins_of, simulate_norms
+from geomstats_ldp.scouting.lognormal import lognormal_frequencies
 
 NORMS = NormHistogram(epsilon=2.0, lowest=0.1, highest=1000.0, n_bins=8)
 
@@ -171,3 +176,22 @@ def test_a_device_takes_what_is_not_finite_for_zero(datum):
     for _ in range(3):
         candidate = NormParticipant(histogram, max_epsilon=14.0).respond(datum)
         assert histogram.sets([candidate])[0, 0] == 1
+
+
+def test_without_privacy_the_law_is_that_of_the_bins():
+    """The limit of a selection that nearly always names the bin of the datum alone."""
+    counts = np.random.default_rng(0).multinomial(400, [0.05, 0, 0.15, 0.4, 0.3, 0.1, 0, 0])
+    certain = lognormal_frequencies(counts, 400, 1.0, 0.0)
+    nearly = lognormal_frequencies(counts, 400, 1 - 1e-9, 1e-9)
+    np.testing.assert_allclose(certain, nearly, atol=0.02)
+    np.testing.assert_allclose(certain, counts / 400, atol=0.1)
+
+
+def test_scouts_without_privacy_find_a_bound_among_the_norms():
+    rows = np.random.default_rng(0).normal(size=(4000, 3)) * [250, 80, 80]
+    pca = PrivatePCA("scout", epsilon=math.inf, initial_point=[1, 0, 0], n_rounds=4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        pca.fit(rows)
+    shortest, longest = np.quantile(np.linalg.norm(rows, axis=1), [0.1, 1.0])
+    assert shortest < pca.protocol_.loss_spec["norm_bound"] < longest
