@@ -1,5 +1,8 @@
 """A collection over HTTP counts what it acknowledged, once, and comes to the same estimate."""
 
+import time
+
+import httpx
 import numpy as np
 import pytest
 from sqlalchemy import text
@@ -8,7 +11,7 @@ from geomstats_ldp.collection import store, study, tables
 from geomstats_ldp.collection.client import Client
 from geomstats_ldp.collection.device import answer
 from geomstats_ldp.collection.ledger import Ledger
-from geomstats_ldp.collection.rehearsal import Habits, Rehearsal
+from geomstats_ldp.collection.rehearsal import Habits, Rehearsal, is_another_question
 from geomstats_ldp.exceptions import CollectionError, ProtocolError
 from geomstats_ldp.server import RoundServer
 
@@ -172,3 +175,17 @@ def test_a_device_answers_for_the_group_of_its_owner(run_service, tmp_path, wait
             answer(client, fingerprint, datum, paths[1], group="strict")
         assert not paths[1].exists()
     wait_until(lambda: service.http.get("/v1/status").json()["groups"]["strict"] == 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "lasts", "is_other"),
+    [({"round": 0}, 60, False), ({"round": 1}, 60, True), ({"round": 1}, -1, False)],
+)
+def test_a_question_is_another_one_only_while_its_lease_lasts(query, lasts, is_other):
+    """After the lease a round may have closed, and the invitation is asked in the next one."""
+    until = time.time() + lasts
+    first = httpx.Response(200, json={"query": {"round": 0}, "lease_until": until})
+    again = httpx.Response(200, json={"query": query, "lease_until": until + 30})
+    assert is_another_question(first, again) == is_other
+    assert not is_another_question(first, httpx.Response(503))
+    assert not is_another_question(None, again)
