@@ -173,18 +173,37 @@ def line(cell, rows):
     """Row of the table, in the columns of `HEAD`."""
     model, features, epsilon, n, plan = cell
     square, joint, warned, score, is_open = rows[:, :5].T
-    each, widths, shift = np.split(rows[:, 5:], 3, axis=1)
-    error = math.sqrt(square.mean())
-    spread = error / 2 * square.std(ddof=1) / square.mean() / math.sqrt(len(rows))
-    each, widths = each.mean(axis=0), np.median(widths, axis=0)
-    bias = np.abs(shift.mean(axis=0)).max()
     parts = (
-        f"{model} | {features} | {epsilon:g} | {n} | {plan} | {error:.2f} ({spread:.2f})",
-        f"{joint.mean():.3f} ({share_error(joint.mean(), len(rows)):.3f})",
-        f"{each.min():.3f} to {each.max():.3f} | {widths.min():.2f} to {widths.max():.2f}",
-        f"{bias:.2f} | {warned.mean():.2f} | {score.mean():.3f}, {is_open.mean():.2f}",
+        f"{model} | {features} | {epsilon:g} | {n} | {plan}",
+        of_intervals(square, joint, rows[:, 5:]),
+        f"{warned.mean():.2f} | {score.mean():.3f}, {is_open.mean():.2f}",
     )
     return f"| {' | '.join(parts)} |"
+
+
+def of_intervals(square, joint, coefficients):
+    """Columns from error to bias.
+
+    Parameters
+    ----------
+    square : array, shape [n_repetitions]
+        Square errors over those of the oracle.
+    joint : array, shape [n_repetitions]
+        Whether the joint region holds the target.
+    coefficients : array, shape [n_repetitions, 3 * dim]
+        Whether each interval holds it, their lengths and the errors, over those of the oracle.
+    """
+    each, widths, shift = np.split(coefficients, 3, axis=1)
+    error = math.sqrt(square.mean())
+    spread = error / 2 * square.std(ddof=1) / square.mean() / math.sqrt(len(square))
+    each, widths = each.mean(axis=0), np.median(widths, axis=0)
+    parts = (
+        f"{error:.2f} ({spread:.2f})",
+        f"{joint.mean():.3f} ({share_error(joint.mean(), len(joint)):.3f})",
+        f"{each.min():.3f} to {each.max():.3f} | {widths.min():.2f} to {widths.max():.2f}",
+        f"{np.abs(shift.mean(axis=0)).max():.2f}",
+    )
+    return " | ".join(parts)
 
 
 HEAD = """\
@@ -192,17 +211,23 @@ HEAD = """\
 | --- | --- | ---: | ---: | --- | --- | --- | --- | --- | --- | ---: | --- |"""
 
 
-def main():
-    """Print a line for each cell."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parser_of_cells(description):
+    """Parser of the options that choose cells and repetitions."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--models", nargs="+", choices=[*MODELS], default=[*MODELS])
     parser.add_argument("--features", nargs="+", choices=[*FEATURES], default=["normal", "mixed"])
     parser.add_argument("--epsilon", nargs="+", type=float, default=[3.0])
     parser.add_argument("--n", nargs="+", type=int, default=[115_000])
-    parser.add_argument("--plans", nargs="+", choices=[*PLANS], default=["rounds"])
     parser.add_argument("--repetitions", type=repetitions, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
+    return parser
+
+
+def main():
+    """Print a line for each cell."""
+    parser = parser_of_cells(__doc__.splitlines()[0])
+    parser.add_argument("--plans", nargs="+", choices=[*PLANS], default=["rounds"])
     options = parser.parse_args()
     cells = [*product(options.models, options.features, options.epsilon, options.n, options.plans)]
     print(HEAD)

@@ -19,20 +19,25 @@ of their features under the same epsilon. The features of all others are multipl
 Monte Carlo standard errors are in brackets.
 """
 
-import argparse
-import math
 import warnings
 from functools import partial
 from itertools import product
 
 import numpy as np
-from problems import run_cells, share_error
-from regressions import FEATURES, LEVEL, MODELS, QUANTILE, TASK, Population
+from problems import run_cells
+from regressions import (
+    LEVEL,
+    MODELS,
+    QUANTILE,
+    TASK,
+    Population,
+    of_intervals,
+    parser_of_cells,
+)
 
 from geomstats_ldp import PrivateSPDCovariance
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
-from geomstats_ldp.replication.commands.arguments import repetitions
 
 
 def uncorrelating(features, norm_bound, epsilon, random_state):
@@ -82,15 +87,10 @@ def line(cell, rows):
     """Row of the table, in the columns of `HEAD`."""
     model, features, epsilon, n, *_ = cell
     square, joint, warned, clipped = rows[:, :4].T
-    each, widths, shift = np.split(rows[:, 4:], 3, axis=1)
-    error = math.sqrt(square.mean())
-    spread = error / 2 * square.std(ddof=1) / square.mean() / math.sqrt(len(rows))
-    each, widths = each.mean(axis=0), np.median(widths, axis=0)
     parts = (
-        f"{model} | {features} | {epsilon:g} | {n} | {error:.2f} ({spread:.2f})",
-        f"{joint.mean():.3f} ({share_error(joint.mean(), len(rows)):.3f})",
-        f"{each.min():.3f} to {each.max():.3f} | {widths.min():.2f} to {widths.max():.2f}",
-        f"{np.abs(shift.mean(axis=0)).max():.2f} | {warned.mean():.2f} | {clipped.mean():.3f}",
+        f"{model} | {features} | {epsilon:g} | {n}",
+        of_intervals(square, joint, rows[:, 4:]),
+        f"{warned.mean():.2f} | {clipped.mean():.3f}",
     )
     return f"| {' | '.join(parts)} |"
 
@@ -102,16 +102,9 @@ HEAD = """\
 
 def main():
     """Print a line for each cell."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--models", nargs="+", choices=[*MODELS], default=[*MODELS])
-    parser.add_argument("--features", nargs="+", choices=[*FEATURES], default=["normal", "mixed"])
-    parser.add_argument("--epsilon", nargs="+", type=float, default=[3.0])
-    parser.add_argument("--n", nargs="+", type=int, default=[115_000])
+    parser = parser_of_cells(__doc__.splitlines()[0])
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--bound", type=float, default=3.0)
-    parser.add_argument("--repetitions", type=repetitions, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=-1)
     options = parser.parse_args()
     plans = [options.share], [options.bound]
     cells = [*product(options.models, options.features, options.epsilon, options.n, *plans)]
