@@ -64,6 +64,10 @@ _LARGEST_RADIUS_KNOWN = 0.2
 #: that of the region which holds them.
 _FAR_SHARE = 3 / 4
 
+#: Answers about curvature: norm to which they are clipped over the root of the dimension, and how
+#: much longer regions are for the square of the relative error of the Hessian.
+_CLIPPING, _COST_OF_ERRORS = 2.0, 10.0
+
 #: Where the loss bends by itself, queries at distance h move the target by up to b h^2 / length.
 #: That is kept under a share of a small standard error: of scores with this variance over G^2.
 _SKEW = 0.3
@@ -213,6 +217,38 @@ def wide_and_close_radius(mechanism, hessian_bound, length, saturation, n_partic
     balanced = (noise / (2 * (_UNKNOWN_SATURATION * saturation) ** 2)) ** (1 / 6)
     radius = min(balanced, length)
     return RadiusRule(radius, radius, 0.0, max(1, round(_WIDE_ROUNDS * n_rounds)))
+
+
+def curvature_bound(dim):
+    """Norm to which answers about curvature are clipped, in units in which each is one on average.
+
+    Of d squares of normals, less their mean one, the root mean square norm is the root of 2 d.
+    """
+    return _CLIPPING * math.sqrt(dim)
+
+
+def curvature_share(mechanism, n_participants):
+    """Share of the people who are asked for curvature.
+
+    With p n people whitened entries of the Hessian have a relative variance of r^2 = C / (p n),
+    C = (s^2 tau^2 + 2) d / 2 with s the noise of the mechanism over its bound, tau that of the
+    answers and 2 the variance of a square of a normal. Regions are longer by the people that are
+    not asked for scores, p, and by a few times r^2: their sum is least at p = (c C / n)^(1/2).
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    n_participants : int
+        Planned number.
+
+    Returns
+    -------
+    share : float
+        It may be larger than one.
+    """
+    noise = mechanism.noise_variance / mechanism.bound**2 * curvature_bound(mechanism.dim) ** 2
+    variance = (noise + 2) * mechanism.dim / 2
+    return math.sqrt(_COST_OF_ERRORS * variance / n_participants)
 
 
 def far_radius(region):

@@ -22,9 +22,11 @@ from geomstats_ldp.data_reader import DataReader
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
+from geomstats_ldp.losses.curvature import check_states_curvature, curvature_answers
 from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
 from geomstats_ldp.score_regression import with_messages, without_messages
+from geomstats_ldp.score_regression.curvature import directions_of_queries
 
 #: Most rows that a thread answers at a time. With half as many, threads wait for the interpreter;
 #: with four times as many, the messages of a block leave the cache before they are added up.
@@ -166,6 +168,7 @@ class _RoundRun(DataReader):
 
     def __init__(self, server, convert=None, groups=None):
         super().__init__(server, convert)
+        check_states_curvature(server.protocol.rounds, self.loss)
         self._server, self._work = server, copy.copy(server)
         self._groups, self._n_taken = groups, 0
         self._mechanisms = list(server.protocol.mechanisms.values())
@@ -207,13 +210,14 @@ class _RoundRun(DataReader):
         work, waiting = self._work, deque()
         places, left = work.n_in_group(), work.round_size()
         points, nothing = work.points(work.round), without_messages(work.state)
+        directions = directions_of_queries(work.protocol, work.state, work.round)
         size = block_size(left)
         while left is None or left > 0 or waiting:
             part = None if left == 0 else rows.take(size if left is None else min(size, left))
             if part is not None:
                 # Drawn here, one after the other, so that no thread decides which seed it gets.
                 groups, seed = self._groups_of(len(part)), seed_sequence(streams[0])
-                asked = nothing, points, places.copy()
+                asked = nothing, points, directions, places.copy()
                 waiting.append(pool.submit(self._answer_block, *asked, part, groups, seed))
                 places += _sizes(groups, len(part), len(places))
                 left = left and left - len(part)
@@ -230,7 +234,7 @@ class _RoundRun(DataReader):
         start, self._n_taken = self._n_taken, self._n_taken + n_rows
         return self._groups[start : self._n_taken]
 
-    def _answer_block(self, nothing, points, places, rows, groups, seed):
+    def _answer_block(self, nothing, points, directions, places, rows, groups, seed):
         """Sums of the messages of a block, where they belong, themselves, and what clipping did."""
         twin = self._own_twin()
         rows, clipping = self.clipped(rows, twin)
@@ -244,10 +248,14 @@ class _RoundRun(DataReader):
             place = int(places[group])
             parts = twin or self.geometry, self._loss, self._randomisers[group]
             variates = self._mechanisms[group].draw(n_members, streams)
-            asked = Asked(*parts, by_group[group], place)
-            messages[members] = self._messages(asked, rows[members], variates)
             turns = np.tile(np.roll(cycle, -place), 1 + n_members // len(cycle))
             indices[members] = group * len(cycle) + turns[:n_members]
+            if directions is not None:
+                asked = self._mechanisms[group], points, directions, indices[members]
+                messages[members] = self._about_curvature(*asked, rows[members], variates)
+                continue
+            asked = Asked(*parts, by_group[group], place)
+            messages[members] = self._messages(asked, rows[members], variates)
         answers = np.full(len(rows), nothing.n_opened - 1), indices, messages
         return with_messages(nothing, *answers), answers, clipping
 
@@ -257,6 +265,16 @@ class _RoundRun(DataReader):
         compute = _compiled_answer_rows if self._is_compiled else answer_rows
         compute(asked, rows, variates, participant_scratch(self.geometry), messages)
         return messages
+
+    def _about_curvature(self, mechanism, points, directions, indices, rows, variates):
+        """Messages of clipped rows in a round that asks for curvature, shape [n, dim]."""
+        answers = np.empty((len(rows), self.geometry.dim))
+        bounds = self._work.protocol.rounds.curvature_bound, mechanism.bound
+        for index in np.unique(indices):
+            asked = self.loss, self.geometry, points[index], directions[index], bounds
+            own = indices == index
+            answers[own] = curvature_answers(*asked, rows[own])
+        return mechanism.release(answers, variates)
 
     def _add(self, sums, answers, clipping, bar):
         """Add the messages of a block to the open round."""

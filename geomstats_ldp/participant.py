@@ -18,6 +18,7 @@ from geomstats_ldp.exceptions import (
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import slack_of
 from geomstats_ldp.losses import loss_of, score_coords
+from geomstats_ldp.losses.curvature import check_states_curvature, curvature_answers
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams, release_into
 from geomstats_ldp.mechanisms.streams import Seed
@@ -26,7 +27,7 @@ from geomstats_ldp.protocol.agreement import check_agreement, require_agreement
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.twins import jitable_inline
-from geomstats_ldp.validation import check_integer
+from geomstats_ldp.validation import check_integer, finite_array
 
 #: Largest delta of a device: the chance that the guarantee fails somebody altogether.
 LARGEST_DELTA = 1e-3
@@ -138,6 +139,7 @@ class Participant:
             require_agreement("protocol", fingerprint, max_epsilon)
         self._mechanisms = self._check_spending(fingerprint, max_epsilon, group)
         self._loss = loss_of(protocol)
+        check_states_curvature(protocol.rounds, self._loss)
 
     @property
     def has_answered(self):
@@ -247,17 +249,20 @@ class Participant:
             If this participant has answered.
         """
         point = self._check_query(query)
+        directions = self._check_directions(query)
         address = query.fingerprint, query.round, query.index
         mechanism = self._mechanisms[self.protocol.group_of(query.index)]
         if self.random_state is not None:
-            return Message(*address, self._simulate(mechanism, point, datum))
+            score = self._score(point, datum, directions, mechanism)
+            return Message(*address, self._simulate(mechanism, point, score))
         if not self._latch.close():
             raise AlreadyAnsweredError(
                 "this participant has answered, and a second answer would spend epsilon again; "
                 "another person needs a Participant of their own"
             )
         with silence():
-            candidate = mechanism.release_candidate(self._score(point, datum))
+            score = self._score(point, datum, directions, mechanism)
+            candidate = mechanism.release_candidate(score)
         message = Message(*address, None, candidate)
         return replace(message, tangent_vec=self.protocol.tangent_vec(message, point))
 
@@ -281,6 +286,16 @@ class Participant:
             raise ProtocolError("query point must lie in the public region of queries")
         return point
 
+    def _check_directions(self, query):
+        """Return the directions of a query about curvature, None of one about the score."""
+        rounds = self.protocol.rounds
+        if rounds is None or not rounds.asks_for_curvature(query.round):
+            if query.directions is not None:
+                raise ProtocolError("query directions must be None in a round that asks for scores")
+            return None
+        dim = self.protocol.dim
+        return finite_array("query directions", query.directions, (dim, dim))
+
     def _check_group(self, index):
         check_integer("index", index, 0, self.protocol.n_query_points - 1)
         group = self.protocol.group_of(index)
@@ -290,18 +305,18 @@ class Participant:
                 f"it asks {group!r}"
             )
 
-    def _score(self, point, datum):
-        """Score in frame coordinates, shape [dim]; zero for a datum that has none."""
-        score = self._score_or_none(point, datum)
+    def _score(self, point, datum, *asked):
+        """What is randomised, in frame coordinates, shape [dim]; zero for a datum that has none."""
+        score = self._score_or_none(point, datum, *asked)
         if score is not None:
             return score
         # The score of a public stand-in is thrown away: a refusal would be quicker by far.
         is_point = self._loss.data_shape(self.protocol.geometry) == point.shape
         given = self.protocol.user_coordinates.from_internal(point)
-        self._score_or_none(point, given if is_point else np.ones(self._data_shape()))
+        self._score_or_none(point, given if is_point else np.ones(self._data_shape()), *asked)
         return np.zeros(self.protocol.geometry.dim)
 
-    def _score_or_none(self, point, datum):
+    def _score_or_none(self, point, datum, directions, mechanism):
         geometry = self.protocol.geometry
         vector, score = np.zeros(geometry.shape), np.zeros(geometry.dim)
         try:
@@ -309,7 +324,12 @@ class Participant:
                 checked = self._check_data(datum)
                 if checked.shape == self._loss.data_shape(geometry):
                     clipped = clip_data(self._loss, geometry, checked[None])[0]
-                    score_coords(self._loss, geometry, point, clipped, vector, score)
+                    if directions is None:
+                        score_coords(self._loss, geometry, point, clipped, vector, score)
+                    else:
+                        bounds = self.protocol.rounds.curvature_bound, mechanism.bound
+                        asked = self._loss, geometry, point, directions, bounds
+                        score = curvature_answers(*asked, clipped[None])[0]
                     if np.isfinite(score).all():
                         return score
         except Exception:
@@ -317,7 +337,7 @@ class Participant:
             pass
         return None
 
-    def _simulate(self, mechanism, point, datum):
+    def _simulate(self, mechanism, point, score):
         """Message vector of the direct sampler, with the next draws of the seed."""
         if self._streams is None:
             self._streams = make_streams(self.random_state)
@@ -325,7 +345,7 @@ class Participant:
         variates = mechanism.draw(1, self._streams)[0]
         coords = np.empty(geometry.dim)
         scratch = np.empty(geometry.dim + 1)
-        release_into(mechanism, self._score(point, datum), variates, scratch, coords)
+        release_into(mechanism, score, variates, scratch, coords)
         return geometry.lift(coords, point)
 
     def __repr__(self):

@@ -136,7 +136,8 @@ class Service:
             raise Refusal(503, "behind", "this worker does not know the round yet; ask again", 1)
         local = number - view.stage.first
         point = view.server.points(local)[direction]
-        return Query(view.stage.protocol.fingerprint, local, direction, "round", point).to_json()
+        asked = local, direction, "round", point, view.server.directions(local, direction)
+        return Query(view.stage.protocol.fingerprint, *asked).to_json()
 
     # ---------------------------------------------------------------- reports
 

@@ -26,6 +26,7 @@ from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.emulating import Emulating
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.estimators.receiving import Receiving
+from geomstats_ldp.estimators.round_plan import even_directions, make_round_plan
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
@@ -33,13 +34,11 @@ from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.mechanisms.checks import check_epsilon
 from geomstats_ldp.mechanisms.streams import Seed
-from geomstats_ldp.protocol import InferenceRule, RoundPlan, make_protocol
+from geomstats_ldp.protocol import InferenceRule, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
 from geomstats_ldp.protocol.queries import all_queries
-from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes
 from geomstats_ldp.protocol.rules import MOST_FEATURES
-from geomstats_ldp.schedules import direction_cycle
 from geomstats_ldp.score_regression.shrinkage import steady_guard_strength
 from geomstats_ldp.validation import check_integer, check_scale
 
@@ -139,12 +138,12 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         loss = self._smoothed(self._make_loss(geometry.space, geometry.reference), planned)
         loss.check_space(geometry)
         length = bending_length(geometry, region, loss)
-        rounds = self._make_rounds(n_participants, geometry, loss, length, tuning)
+        rounds = self._make_rounds(n_participants, geometry, region, loss, length, tuning)
         is_far = _asks_far(geometry, region, loss, rounds)
         if is_far and tuning.working_region is None and tuning.radius is None:
             region = region._replace(holds_queries=True)
         radius = None
-        if rounds is None or rounds.query is None:
+        if rounds is None or (rounds.query is None and rounds.curvature_rounds is None):
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
             radius = tuning.radius or self._default_radius(
@@ -180,7 +179,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             gain=gain,
             inference=inference,
             initial_point=geometry.reference,
-            directions=_even_directions(tuning),
+            directions=even_directions(tuning),
             preconditioner=preconditioner,
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
@@ -192,42 +191,11 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         """Name of the coordinates of the data, None for those of the protocol."""
         return None
 
-    def _make_rounds(self, n_participants, geometry, loss, length, tuning):
+    def _make_rounds(self, n_participants, geometry, region, loss, length, tuning):
         """Plan of the rounds, None for pairs."""
-        query = loss.single_query(geometry) if _leaves_queries_open(tuning) else None
-        moment, n_rounds = loss.moment(geometry), self.n_rounds
-        if moment == "covariance":
-            # Pairs and regressions would be biased by how fast this score bends.
-            moment, n_rounds = (moment, n_rounds or 1) if query is not None else (None, n_rounds)
-        bend = loss.third_derivative(geometry)
-        adaptive = isinstance(tuning.directions, str)
-        if adaptive and (n_rounds is None or bend == 0):
-            raise ProtocolError(
-                "directions must be an array or None, or 'adaptive' in rounds of a loss that "
-                "states a third derivative, such as logistic and Huber regression; got "
-                f"{tuning.directions!r} with n_rounds={n_rounds} and {loss.name!r}"
-            )
-        if n_rounds is None:
-            return None
-        saturation = loss.saturation(geometry)
-        n_rounds, sizes = check_n_rounds(n_rounds), None
-        directions = direction_cycle(_even_directions(tuning), geometry.dim)
-        n_points = len(directions) if query is None else 1
-        if n_participants is not None:
-            # Two answers a query point tell a score from its noise.
-            sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
-            n_rounds, n_points = len(sizes), min(n_points, *sizes)
-        return RoundPlan(
-            n_rounds,
-            sizes,
-            n_points,
-            moment,
-            length,
-            query,
-            bend,
-            saturation,
-            # Where wide rounds are few, their offsets follow the curvature by default.
-            adaptive=adaptive or (min(saturation, bend) > 0 and query is None),
+        widest = partial(self._make_mechanisms, geometry, loss, region)
+        return make_round_plan(
+            self.n_rounds, n_participants, geometry, loss, length, tuning, widest
         )
 
     def _make_geometry(self, width, tuning):
@@ -301,19 +269,6 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         return widened_radius(rule, length, mechanism, bend, planned) if bend > 0 else rule
 
 
-def _even_directions(tuning):
-    """Cycle of directions that a `Tuning` gives, None for the default one."""
-    return None if isinstance(tuning.directions, str) else tuning.directions
-
-
-def _leaves_queries_open(tuning):
-    """Whether nothing in a `Tuning` is about queries around estimates or their regression."""
-    fields = (tuning.radius, tuning.gain, tuning.preconditioner, tuning.directions)
-    rule = tuning.inference or InferenceRule()
-    fields += (rule.hessian, rule.hessian_range, rule.prior_hessian)
-    return all(field is None for field in fields) and tuning.pairs_per_round == 1
-
-
 def moment_of_pairs(loss, geometry):
     """Moment on which score regions of pairs regress, None for none or for one too large."""
     is_small = geometry.name == "Hypersphere" and geometry.shape[0] <= MOST_FEATURES
@@ -382,7 +337,8 @@ def _asks_far(geometry, region, loss, rounds):
     """Whether rounds ask as far away as the region allows, for a Hessian that nobody knows."""
     known = loss.target_hessian(geometry, region)
     is_open = known is None or known.low < known.high
-    return is_open and rounds is not None and rounds.moment == "quadratic"
+    asks_around = rounds is not None and rounds.curvature_rounds is None
+    return is_open and asks_around and rounds.moment == "quadratic"
 
 
 def curvature_length(geometry):

@@ -11,6 +11,7 @@ from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
 from geomstats_ldp.score_regression.fit import hedged_step
+from geomstats_ldp.score_regression.hessian_error import guard_of_covariance, mean_product
 from geomstats_ldp.score_regression.shrinkage import (
     clip_eigenvalues,
     guard_of_error,
@@ -67,9 +68,13 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
     location = location + fit.told_covariance
     entry = fit.hessian_error / free
-    slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
-    score = location + slope + np.outer(fit.leftover, fit.leftover)
-    if protocol.inference.hessian == "raw":
+    leftover = np.outer(fit.leftover, fit.leftover)
+    if fit.hessian_covariance is not None:
+        score = location + leftover + _error_of_slope(fit, location + leftover)
+    else:
+        slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
+        score = location + slope + leftover
+    if fit.hessian_covariance is None and protocol.inference.hessian == "raw":
         step = hedged_step(fit.hessian, fit.hessian_error)
         score = score + entry * np.trace(step @ score @ step) * np.eye(dim)
     guard, slope = _guarded(fit, protocol)
@@ -88,6 +93,18 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     )
 
 
+def _error_of_slope(fit, score):
+    """What the error of the Hessian makes of the way to the target, shape [dim, dim].
+
+    The errors of its entries are counted as they are, and so is the way of which nobody knows: the
+    error that is expected of the estimate.
+    """
+    covariance = fit.hessian_covariance
+    step = hedged_step(fit.hessian, mean_product(covariance, np.eye(len(score))))
+    known = mean_product(covariance, np.outer(fit.offset, fit.offset))
+    return known + mean_product(covariance, step @ (score + known) @ step.T)
+
+
 def _guarded(fit, protocol):
     """Guard, and the Hessian over its root: no less than what the Hessian is known to be."""
     rule, plan = protocol.inference, protocol.rounds
@@ -97,6 +114,8 @@ def _guarded(fit, protocol):
         # has no regression: its guard is against the bend of the logarithm.
         error = slope_error(fit.hessian_error, protocol.dim)
         guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule)
+    elif fit.hessian_covariance is not None:
+        guard = guard_of_covariance(fit.hessian_covariance, fit.hessian, rule)
     else:
         parts = fit.spherical_error, fit.hessian_error - fit.spherical_error
         guard = guard_of_parts(*parts, fit.hessian, fit.hessian_floor, rule)

@@ -51,6 +51,9 @@ class Loss(ABC):
     #: not.
     clips: ClassVar[bool] = True
 
+    #: Whether the loss states its `curvature`, so that rounds may ask for it.
+    states_curvature: ClassVar[bool] = False
+
     @abstractmethod
     def check_space(self, geometry: Geometry) -> None:
         """Refuse a space on which the loss is not defined.
@@ -369,6 +372,38 @@ class Loss(ABC):
             In inverse squares of tangent length; 0, the default, where it is not known.
         """
         return 0.0
+
+    def curvature(
+        self, geometry: Geometry, point: np.ndarray, data: np.ndarray, directions: np.ndarray
+    ) -> np.ndarray:
+        r"""Second derivative of the loss of each datum along geodesics from a point.
+
+        For a tangent vector a it is the Hessian along it,
+
+        .. math:: \mathrm{Hess}\,\ell(a, a) = \frac{d^2}{ds^2}\,\ell(\exp_q(s a))\Big|_{s = 0}.
+
+        A loss that has it says so by `states_curvature`. A device clips what it answers, so that no
+        bound is needed.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        point : array, shape [*point_shape]
+        data : array, shape [..., *data_shape]
+            Clipped data.
+        directions : array, shape [n_directions, dim]
+            Tangent vectors in frame coordinates, of any length.
+
+        Returns
+        -------
+        curvature : array, shape [..., n_directions]
+
+        Raises
+        ------
+        ProtocolError
+            If the loss does not state it, as by default.
+        """
+        raise ProtocolError(f"loss {self.name!r} states no curvature")
 
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:

@@ -45,6 +45,10 @@ class Query:
         those of the first group, then those of the second, and so on.
     side : {"plus", "minus", "base", "round"}
     point : array, shape [*point_shape]
+    directions : array, shape [dim, dim], optional
+        One tangent vector a row, in frame coordinates at the point, along which a round that asks
+        for curvature does so. None asks for the score; the text names directions only where there
+        are some.
     """
 
     fingerprint: str
@@ -52,10 +56,16 @@ class Query:
     index: int
     side: str
     point: np.ndarray
+    directions: np.ndarray | None = None
 
     def to_json(self) -> str:
         """JSON text, to send to a participant."""
-        return canonical_json({**self.__dict__, "point": np.asarray(self.point).tolist()})
+        record = {**self.__dict__, "point": np.asarray(self.point).tolist()}
+        if self.directions is None:
+            del record["directions"]
+        else:
+            record["directions"] = np.asarray(self.directions).tolist()
+        return canonical_json(record)
 
     @classmethod
     def from_json(cls, text: str) -> Query:
@@ -76,8 +86,10 @@ class Query:
         """
         with _reading(cls):
             record = parse_json(text, SHORT_TEXT)
-            _check_fields(cls, record)
-            record["point"] = number_array(record["point"])
+            has_directions = isinstance(record, dict) and "directions" in record
+            _check_fields(cls, record, left_out=set() if has_directions else {"directions"})
+            for name in ("point", "directions")[: 1 + has_directions]:
+                record[name] = number_array(record[name])
             _check_values(record)
             return cls(**record)
 

@@ -16,6 +16,7 @@ from geomstats_ldp.validation import (
     check_choice,
     check_integer,
     check_non_negative,
+    check_positive,
     check_real,
     definite_matrix,
     finite_array,
@@ -67,6 +68,12 @@ class RoundPlan(Rule):
     adaptive : bool
         Whether offsets are longer in the directions in which the curvature found so far is small;
         see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
+    curvature_rounds : tuple of int, optional
+        Numbers, from zero, of rounds that ask for the curvature of the loss at their centre; all
+        other rounds ask for scores there. None asks for scores only, around the centres.
+    curvature_bound : float
+        Norm to which answers about curvature are clipped, in units in which their mean is about
+        one in each coordinate; see ``geomstats_ldp.score_regression.curvature``.
     """
 
     n_rounds: int
@@ -80,6 +87,8 @@ class RoundPlan(Rule):
     known_moment: tuple | None = None
     known_covariance: tuple | None = None
     adaptive: bool = False
+    curvature_rounds: tuple | None = None
+    curvature_bound: float = 0.0
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
@@ -101,6 +110,7 @@ class RoundPlan(Rule):
             query = nested_tuple(finite_array("query", self.query, (...,)))
             object.__setattr__(self, "query", query)
         self._check_known()
+        self._check_curvature()
         self._settle()
 
     def _check_known(self):
@@ -117,6 +127,42 @@ class RoundPlan(Rule):
             size = len(matrix) * (len(matrix) + 1) // 2
             covariance = definite_matrix("known_covariance", self.known_covariance, size)
             object.__setattr__(self, "known_covariance", nested_tuple(covariance))
+
+    def _check_curvature(self):
+        if self.curvature_rounds is None:
+            if self.curvature_bound != 0:
+                raise ProtocolError(
+                    "curvature_bound must be 0 without curvature_rounds; got "
+                    f"{self.curvature_bound}"
+                )
+            return
+        last = self.n_rounds - 1
+        numbers = tuple(
+            check_integer("curvature_rounds", r, 0, last) for r in self.curvature_rounds
+        )
+        if sorted(set(numbers)) != list(numbers) or not 0 < len(numbers) <= last:
+            raise ProtocolError(
+                f"curvature_rounds must be growing numbers of some of {self.n_rounds} rounds, and "
+                f"not of all; got {self.curvature_rounds}"
+            )
+        object.__setattr__(self, "curvature_rounds", numbers)
+        check_positive("curvature_bound", self.curvature_bound)
+        is_plain = self.query is None and self.moment in (None, "quadratic") and not self.adaptive
+        if not is_plain or self.third_derivative > 0 or self.saturation > 0:
+            raise ProtocolError(
+                "curvature_rounds must be None unless rounds ask at estimates and model nothing "
+                "but gradient and Hessian: no query, moment None or 'quadratic', not adaptive, "
+                "third_derivative and saturation 0"
+            )
+
+    def asks_for_curvature(self, number: int) -> bool:
+        """Whether a round, counted from zero, asks for curvature instead of scores."""
+        return self.curvature_rounds is not None and number in self.curvature_rounds
+
+    @property
+    def keeps_stretches(self) -> bool:
+        """Whether rounds have maps of their own, of offsets or directions."""
+        return self.adaptive or self.curvature_rounds is not None
 
     def _check_sizes(self):
         sizes = tuple(check_integer("sizes", size) for size in self.sizes)
@@ -142,6 +188,8 @@ class RoundPlan(Rule):
             del record["known_moment"], record["known_covariance"]
         if not self.adaptive:
             del record["adaptive"]
+        if self.curvature_rounds is None:
+            del record["curvature_rounds"], record["curvature_bound"]
         return record
 
     @property
@@ -189,6 +237,32 @@ def round_sizes(n_participants, n_rounds, smallest):
     sizes = [base + int(spare * part / total) if total else base for part in wanted]
     sizes[-1] += n_participants - sum(sizes)
     return tuple(sizes)
+
+
+def sizes_with_curvature(sizes, numbers, share, smallest):
+    """Sizes of rounds of which some ask a share of all participants for curvature.
+
+    Parameters
+    ----------
+    sizes : tuple of int, shape [n_rounds]
+        From `round_sizes`: the others have the rest in rounds that grow as these do.
+    numbers : tuple of int
+        Rounds that ask for curvature; each gets twice the people of the one before.
+    share : float
+        Of all participants, for these rounds together.
+    smallest : int
+        Fewest participants of a round.
+
+    Returns
+    -------
+    sizes : tuple of int, shape [n_rounds]
+    """
+    total = sum(sizes)
+    parts = [share * total * 2**i / (2 ** len(numbers) - 1) for i in range(len(numbers))]
+    asked = [max(int(part), smallest) for part in parts]
+    others = iter(round_sizes(total - sum(asked), len(sizes) - len(numbers), smallest))
+    curvature = dict(zip(numbers, asked))
+    return tuple(curvature.get(i) or next(others) for i in range(len(sizes)))
 
 
 def _growth(total, n_terms):

@@ -22,7 +22,7 @@ _FEWEST_DEGREES = 10
 
 
 class Answers:
-    """Query points that were answered, and the moments of their messages.
+    """Query points that were answered with scores, and the moments of their messages.
 
     Parameters
     ----------
@@ -51,11 +51,13 @@ class Answers:
     """
 
     def __init__(self, protocol, state, points):
-        is_answered = state.counts > 0
+        asks_scores = [not protocol.rounds.asks_for_curvature(r) for r in range(state.n_opened)]
+        all_counts = np.where(np.array(asks_scores)[:, None], state.counts, 0)
+        is_answered = all_counts > 0
         n_groups = len(protocol.mechanisms)
         size = is_answered.shape[1] // n_groups
         trusted = trusted_groups(
-            protocol, (state.counts - is_answered).reshape(-1, n_groups, size).sum(axis=(0, 2))
+            protocol, (all_counts - is_answered).reshape(-1, n_groups, size).sum(axis=(0, 2))
         )
         rounds, indices = np.nonzero(is_answered & np.repeat(trusted, size))
         self.rounds, self.groups = rounds, indices // size

@@ -21,8 +21,9 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.answers import Answers, pooled_covariance
+from geomstats_ldp.score_regression.curvature import curvature_answers, known_apart
 from geomstats_ldp.score_regression.following import Chart, bias_of_following
-from geomstats_ldp.score_regression.known_moment import knowledge
+from geomstats_ldp.score_regression.hessian_error import mean_product
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -88,6 +89,9 @@ class ScoreFit:
         Whether the vanishing floor or the public bound L_H moved an eigenvalue.
     is_cut : bool
         Whether the last step was shortened, or the estimate put back into the working region.
+    hessian_covariance : array, shape [n_basis, n_basis], or None
+        Covariance of the Hessian in the basis of `symmetric_basis`, where rounds ask for curvature:
+        its error is then counted entry by entry.
     """
 
     point: np.ndarray
@@ -109,6 +113,7 @@ class ScoreFit:
     hessian_floor_active: bool
     hessian_bound_active: bool
     is_cut: bool
+    hessian_covariance: np.ndarray | None = None
 
 
 def fit_scores(protocol, state, points, twin=None, for_region=True):
@@ -135,10 +140,11 @@ def fit_scores(protocol, state, points, twin=None, for_region=True):
     answers = Answers(protocol, state, points)
     if answers.n == 0:
         return None
-    center, weights, fit = state.centers[-1], np.ones(len(answers.points)), None
+    told = curvature_answers(protocol, state)
+    center, weights, fit = state.centers[-1], np.ones(state.n_opened), None
     for number in range(_N_CHARTS):
         is_unbiased = for_region and number == _N_CHARTS - 1
-        fit = _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased)
+        fit = _fit_in_chart(protocol, answers, told, center, weights, twin, is_unbiased)
         center = fit.point
         if protocol.rounds.moment is None:
             weights = bending_weights(protocol, answers, state.centers, fit)
@@ -146,7 +152,7 @@ def fit_scores(protocol, state, points, twin=None, for_region=True):
 
 
 def bending_weights(protocol, answers, centers, fit):
-    """Weights of query points, less for rounds whose linear term was taken too far away.
+    """Weights of rounds, shape [n_opened]: less where the linear term was taken too far away.
 
     A score that is linear only to first order is off by about b = D^2 / (2 l) at distance D, in
     units of the parameter, with l the length over which it bends. A round with this bias and the
@@ -157,17 +163,18 @@ def bending_weights(protocol, answers, centers, fit):
     inverse = np.linalg.inv(fit.hessian)
     spread = np.trace(inverse @ fit.score_covariance @ inverse)
     weights = 1 / (1 + answers.n * bias**2 / spread)
-    weights = weights[answers.rounds]
-    return weights / weights.max()
+    return weights / weights[answers.rounds].max()
 
 
-def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
+def _fit_in_chart(protocol, answers, told, center, round_weights, twin, is_unbiased):
     """Least squares and one hedged step in the chart at `center`.
 
-    With `is_unbiased` the bias that the centres leave is taken off the Hessian, after the step.
+    `told` are answers about curvature. With `is_unbiased` the bias that the centres leave is taken
+    off the Hessian, after the step.
     """
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
     basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
+    weights = round_weights[answers.rounds]
     coords, maps, frames = charted(geometry, twin, answers.points, center)
     coords = unsaturated(protocol, answers, center, coords, twin)
     design = design_matrices(
@@ -179,7 +186,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     means = np.einsum("nij,nj->ni", maps, answers.means)
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
-    known = knowledge(protocol, center, basis, variance)
+    known = known_apart(protocol, told, center, basis, variance, round_weights)
     estimate, own, told, gram, penalty = _least_squares(
         design, bend, pull, share, weights, means, rule, basis, variance, answers.n, known
     )
@@ -192,7 +199,9 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
         counted = intercept_weights(share, bend, pull)
     pivot = counted @ coords / counted.sum()
     gradient = estimate[:dim] + raw @ pivot
-    step = hedged_step(hessian, sum(error))
+    by_entry = protocol.rounds.curvature_rounds is not None
+    own_error = mean_product(noise[dim:, dim:], np.eye(dim)) if by_entry else sum(error)
+    step = hedged_step(hessian, own_error)
     target = pivot - step @ gradient
     point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
@@ -219,14 +228,28 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
         offset=offset,
         leftover=hessian @ (offset - step @ hessian @ offset),
         is_cut=is_cut,
+        hessian_covariance=noise[dim:, dim:] if by_entry else None,
         **bounds,
     )
 
 
 def hedged_step(hessian, error):
-    """Matrix by which a step multiplies the gradient, for a Hessian with this square error."""
+    """Matrix by which a step multiplies the gradient, for a Hessian with this square error.
+
+    Parameters
+    ----------
+    hessian : array, shape [dim, dim]
+    error : float or array, shape [dim, dim]
+        Expected squared Frobenius norm of its error, if that is spread evenly, or the expected
+        square of the matrix.
+
+    Returns
+    -------
+    step : array, shape [dim, dim]
+    """
     dim = len(hessian)
-    return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * error / dim * np.eye(dim))
+    hedge = HEDGE * error / dim * np.eye(dim) if np.ndim(error) == 0 else HEDGE * error
+    return hessian @ np.linalg.inv(hessian @ hessian + hedge)
 
 
 def intercept_weights(share, bend, pull):

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from geomstats_ldp.score_regression.answers import Answers
+from geomstats_ldp.score_regression.curvature import curvature_answers, known_apart
 from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
-from geomstats_ldp.score_regression.known_moment import knowledge
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -115,12 +115,12 @@ def regress_about(protocol, state, points, fit, twin=None):
     known : array, shape [dim, dim]
         Part of the Hessian that is publicly known.
     """
-    answers = Answers(protocol, state, points)
+    answers, told = Answers(protocol, state, points), curvature_answers(protocol, state)
     geometry, dim = protocol.geometry, protocol.dim
     moment = protocol.rounds.moment
-    weights = np.ones(len(answers.points))
+    round_weights = np.ones(state.n_opened)
     if moment is None:
-        weights = bending_weights(protocol, answers, state.centers, fit)
+        round_weights = bending_weights(protocol, answers, state.centers, fit)
     rule, known = protocol.inference, np.zeros((dim, dim))
     basis = hessian_basis(geometry, moment, rule.hessian == "isotropic")
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
@@ -139,11 +139,11 @@ def regress_about(protocol, state, points, fit, twin=None):
         bend,
         third_derivative_weight(protocol, variance),
         answers,
-        weights,
+        round_weights[answers.rounds],
         means,
         scatter,
         fit.score_covariance,
-        knowledge(protocol, fit.point, basis, variance),
+        known_apart(protocol, told, fit.point, basis, variance, round_weights),
     )
     return *result, basis, known
 

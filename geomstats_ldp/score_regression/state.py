@@ -14,6 +14,7 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import round_radius
+from geomstats_ldp.score_regression.curvature import first_whitening
 from geomstats_ldp.score_regression.stretching import no_stretch
 
 #: Fields of a state that say where its rounds ask; the others are sums of messages.
@@ -30,7 +31,8 @@ class RoundState(NamedTuple):
     centers : array, shape [n_opened, *point_shape]
         Point around which each round that was opened asks.
     stretches : array, shape [n_opened, dim, dim]
-        Map of the offsets of each round, in frame coordinates; see ``stretching``.
+        Map of the offsets of each round, in frame coordinates; see ``stretching``. Of a round that
+        asks for curvature the map of its directions, see ``curvature``.
     counts : array of int, shape [n_opened, n_directions]
         Messages received. With groups of participants, the directions of the first come first, then
         those of the second: n_directions stands for ``protocol.n_query_points`` everywhere.
@@ -59,7 +61,8 @@ class RoundState(NamedTuple):
 
 def initial_round_state(protocol):
     """State of a collection whose first round has been opened and not been answered."""
-    return closed_round(_no_rounds(protocol), protocol.initial_point)
+    stretch = first_whitening(protocol) if protocol.rounds.asks_for_curvature(0) else None
+    return closed_round(_no_rounds(protocol), protocol.initial_point, stretch)
 
 
 def _no_rounds(protocol):

@@ -7,7 +7,8 @@ import numpy as np
 from geomstats_ldp.archives import ArraySpec, open_arrays
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol import Protocol
-from geomstats_ldp.score_regression import RoundState
+from geomstats_ldp.score_regression import RoundState, initial_round_state
+from geomstats_ldp.score_regression.curvature import whitening_range
 from geomstats_ldp.score_regression.fit import into_region
 from geomstats_ldp.score_regression.stretching import no_stretch
 from geomstats_ldp.serialization import LONG_TEXT
@@ -30,7 +31,7 @@ def round_arrays(protocol, engine, state, n_closed):
 
 def _kept(protocol):
     """Fields of a state that a file holds: stretches where they are not all the identity."""
-    is_needed = {"stretches": protocol.rounds.adaptive}
+    is_needed = {"stretches": protocol.rounds.keeps_stretches}
     return [name for name in RoundState._fields if is_needed.get(name, True)]
 
 
@@ -70,7 +71,7 @@ def load_round_checkpoint(source):
         }
         closed = ArraySpec("n_closed", (1,), "i8", low=0, high=rounds)
         arrays = file.read_arrays([VERSION, closed, *(parts[name] for name in _kept(protocol))])
-        if not protocol.rounds.adaptive:
+        if not protocol.rounds.keeps_stretches:
             arrays["stretches"] = np.stack([no_stretch(dim)] * len(arrays["centers"]))
         state = RoundState(*(arrays[name] for name in RoundState._fields))
         n_closed = int(arrays["n_closed"][0])
@@ -108,15 +109,19 @@ def check_round_state(protocol, state, n_closed):
 
 def _check_stretches(protocol, stretches):
     """Symmetric maps that make no offset shorter, nor longer than the protocol allows."""
-    values, longest = np.linalg.eigvalsh(stretches), protocol.rounds.longest_stretch
-    is_possible = np.array_equal(stretches, np.swapaxes(stretches, 1, 2)) and np.all(
-        (1 - _ROUNDING <= values) & (values <= longest * (1 + _ROUNDING))
-    )
-    if not (is_possible and np.array_equal(stretches[0], no_stretch(protocol.dim))):
-        raise MessageError(
-            f"stretches must be symmetric with eigenvalues from 1 to {longest:g}, the first one "
-            "the identity"
-        )
+    is_symmetric = np.array_equal(stretches, np.swapaxes(stretches, 1, 2))
+    for number, stretch in enumerate(stretches):
+        values, low, high = np.linalg.eigvalsh(stretch), 1.0, protocol.rounds.longest_stretch
+        if protocol.rounds.asks_for_curvature(number):
+            low, high = whitening_range(protocol)
+        is_between = low * (1 - _ROUNDING) <= values[0] and values[-1] <= high * (1 + _ROUNDING)
+        if not (is_symmetric and is_between):
+            raise MessageError(
+                f"stretches must be symmetric, that of round {number} with eigenvalues from "
+                f"{low:g} to {high:g}"
+            )
+    if not np.array_equal(stretches[0], initial_round_state(protocol).stretches[0]):
+        raise MessageError("the first of the stretches must be that of a new collection")
 
 
 def _check_sums(protocol, state):

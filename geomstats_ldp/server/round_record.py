@@ -18,6 +18,11 @@ from geomstats_ldp.score_regression import (
     query_points,
     with_messages,
 )
+from geomstats_ldp.score_regression.curvature import (
+    directions_of_queries,
+    first_whitening,
+    whitening_of,
+)
 from geomstats_ldp.score_regression.fit import into_region
 from geomstats_ldp.score_regression.state import ask_the_same
 from geomstats_ldp.score_regression.stretching import no_stretch, stretch_of
@@ -117,6 +122,11 @@ class RoundRecord(BaseServer):
         """Query points of a round that was opened, by group, shape [n_directions, *point_shape]."""
         return self._points[number]
 
+    def directions(self, number, index):
+        """Directions along which a query asks for curvature, shape [dim, dim], None for a score."""
+        asked = directions_of_queries(self.protocol, self.state, number)
+        return None if asked is None else asked[index]
+
     @alone
     def add_coords(self, rounds, indices, coords):
         """Add messages in frame coordinates to the sums of their query points.
@@ -172,16 +182,16 @@ class RoundRecord(BaseServer):
         ----------
         center, stretch : array, shape [*point_shape], and array, shape [dim, dim], optional
             Where the next round asks, if another worker has computed it: see `next_place`. Only
-            adaptive plans need the stretch.
+            plans that are adaptive or ask for curvature need the stretch.
 
         Raises
         ------
         NotReadyError
             If all rounds are closed, or fewer have answered than ``protocol.rounds.minimum``.
         ProtocolError
-            If the plan is adaptive and one of them comes without the other.
+            If such a plan gets one of them without the other.
         """
-        if self.protocol.rounds.adaptive and (center is None) != (stretch is None):
+        if self.protocol.rounds.keeps_stretches and (center is None) != (stretch is None):
             raise ProtocolError("center and stretch must be given both, or neither")
         if self.is_complete:
             raise NotReadyError(f"all {self.n_closed} rounds are closed")
@@ -202,12 +212,16 @@ class RoundRecord(BaseServer):
         center : array, shape [*point_shape]
             The estimate, or the nearest point to it whose queries are in a region that holds them.
         stretch : array, shape [dim, dim]
-            Map of the offsets from it.
+            Map of the offsets from it, or of the directions of a round that asks for curvature.
         """
         fit, center = self._fit(for_region=False), into_region(self.protocol, self.estimate())
-        if fit is None or not self.protocol.rounds.adaptive:
+        rounds = self.protocol.rounds
+        if rounds.asks_for_curvature(self.state.n_opened):
+            unknown = first_whitening(self.protocol)
+            return center, unknown if fit is None else whitening_of(self.protocol, fit)
+        if fit is None or not rounds.adaptive:
             return center, no_stretch(self.protocol.dim)
-        return center, stretch_of(fit, self.protocol.rounds.saturation)
+        return center, stretch_of(fit, rounds.saturation)
 
     def _close(self, center=None, stretch=None):
         n_closed, state = self.n_closed + 1, self.state

@@ -118,6 +118,7 @@ class RoundServer(RoundRecord):
             index,
             "round",
             self._points[self.round, index].copy(),
+            self.directions(self.round, index),
         )
 
     # ---------------------------------------------------------------- messages

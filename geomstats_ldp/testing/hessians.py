@@ -6,7 +6,14 @@ from functools import partial
 
 import numpy as np
 
-from geomstats_ldp.testing.cases import require, require_at_most
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.testing.cases import (
+    require,
+    require_at_most,
+    require_close,
+    require_equal,
+    require_refused,
+)
 from geomstats_ldp.testing.derivatives import derivatives_along_frame
 from geomstats_ldp.testing.search import find_target
 
@@ -45,6 +52,29 @@ def check_target_hessian(case):
         require_at_most(known.low, values[0] + room, "target_hessian.low, eigenvalue of a Hessian")
         if known.is_isotropic:
             require_at_most(np.ptp(values), room, "spread of the eigenvalues, is_isotropic")
+
+
+def check_curvature(case):
+    """What a loss states of its curvature is the derivative of its scores along a geodesic.
+
+    A loss may bend at once, where no derivative is; of two data in three it must not.
+    """
+    loss, geometry = case.loss, case.geometry
+    directions = np.random.default_rng(case.seed).normal(size=(3, geometry.dim))
+    if not loss.states_curvature:
+        refused = partial(loss.curvature, geometry, case.queries[0], case.clipped, directions)
+        require_refused(refused, (ProtocolError,), "curvature of a loss that states none")
+        return
+    for point in case.queries:
+        actual = np.asarray(loss.curvature(geometry, point, case.clipped, directions))
+        require_equal(actual.shape, (len(case.clipped), 3), "shape of the curvature")
+        hessians = _hessians(case, point, case.clipped)
+        expected = np.einsum("ki,nij,kj->nk", directions, hessians, directions)
+        off = np.abs(actual - expected).max(axis=1)
+        tolerance = 1e-5 * max(1.0, case.hessian_bound)  # finite differences
+        require_at_most(np.quantile(off, 2 / 3), tolerance, "curvature less that of the scores")
+        alone = np.stack([loss.curvature(geometry, point, y, directions) for y in case.clipped])
+        require_close(alone, actual, tolerance, "curvature of one datum against its row")
 
 
 def _hessians(case, point, data):

@@ -28,7 +28,11 @@ from geomstats_ldp.testing.cases import (
     require_same_arrays,
 )
 from geomstats_ldp.testing.derivatives import central_difference, derivatives_along_frame
-from geomstats_ldp.testing.hessians import check_hessian_bound, check_target_hessian
+from geomstats_ldp.testing.hessians import (
+    check_curvature,
+    check_hessian_bound,
+    check_target_hessian,
+)
 from geomstats_ldp.testing.moments import check_moment
 from geomstats_ldp.testing.search import largest_score
 
@@ -351,6 +355,7 @@ _CHECKS = (
     check_clip,
     check_hessian_bound,
     check_target_hessian,
+    check_curvature,
     check_moment,
     check_record,
     check_refusals,

@@ -1,0 +1,112 @@
+"""The plan of the rounds of an estimator, from public arguments."""
+
+from __future__ import annotations
+
+from geomstats_ldp.defaults import curvature_bound, curvature_share
+from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.protocol import InferenceRule, RoundPlan
+from geomstats_ldp.protocol.groups import widest_mechanism
+from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes, sizes_with_curvature
+from geomstats_ldp.schedules import direction_cycle
+
+#: Rounds that ask for curvature: the first, for the first step, and the third, where the estimate
+#: is close already; and the fewest rounds of a plan that has them.
+_CURVATURE_ROUNDS, _FEWEST_ROUNDS = (0, 2), 5
+
+#: Largest share of the people who are asked for curvature, beyond which noise is too strong for it.
+_LARGEST_SHARE = 1 / 5
+
+
+def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, make_mechanisms):
+    """Plan of the rounds, None for pairs.
+
+    Parameters
+    ----------
+    n_rounds : int or None
+        Of the estimator.
+    n_participants : int or None
+    geometry : Geometry
+    loss : Loss
+    length : float
+        Scale over which scores bend.
+    tuning : Tuning
+    make_mechanisms : callable
+        Makes the mechanism of all participants, or those of the groups, for scores in the working
+        region.
+
+    Returns
+    -------
+    plan : RoundPlan or None
+
+    Raises
+    ------
+    ProtocolError
+        If the directions or the number of rounds do not suit.
+    """
+    query = loss.single_query(geometry) if _leaves_queries_open(tuning) else None
+    moment = loss.moment(geometry)
+    if moment == "covariance":
+        # Pairs and regressions would be biased by how fast this score bends.
+        moment, n_rounds = (moment, n_rounds or 1) if query is not None else (None, n_rounds)
+    bend = loss.third_derivative(geometry)
+    adaptive = isinstance(tuning.directions, str)
+    if adaptive and (n_rounds is None or bend == 0):
+        raise ProtocolError(
+            "directions must be an array or None, or 'adaptive' in rounds of a loss that "
+            "states a third derivative, such as logistic and Huber regression; got "
+            f"{tuning.directions!r} with n_rounds={n_rounds} and {loss.name!r}"
+        )
+    if n_rounds is None:
+        return None
+    saturation = loss.saturation(geometry)
+    n_rounds, sizes = check_n_rounds(n_rounds), None
+    directions = direction_cycle(even_directions(tuning), geometry.dim)
+    n_points = len(directions) if query is None else 1
+    if n_participants is not None:
+        # Two answers a query point tell a score from its noise.
+        sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
+        if len(sizes) == n_rounds and _may_ask_for_curvature(loss, n_rounds, tuning):
+            mechanism = widest_mechanism(make_mechanisms())
+            share = curvature_share(mechanism, n_participants)
+            if share <= _LARGEST_SHARE:
+                return RoundPlan(
+                    n_rounds,
+                    sizes_with_curvature(sizes, _CURVATURE_ROUNDS, share, 2 * n_points),
+                    n_points,
+                    moment,
+                    length,
+                    curvature_rounds=_CURVATURE_ROUNDS,
+                    curvature_bound=curvature_bound(geometry.dim),
+                )
+        n_rounds, n_points = len(sizes), min(n_points, *sizes)
+    return RoundPlan(
+        n_rounds,
+        sizes,
+        n_points,
+        moment,
+        length,
+        query,
+        bend,
+        saturation,
+        # Where wide rounds are few, their offsets follow the curvature by default.
+        adaptive=adaptive or (min(saturation, bend) > 0 and query is None),
+    )
+
+
+def _may_ask_for_curvature(loss, n_rounds, tuning):
+    """Whether nothing but the noise speaks against rounds that ask for curvature."""
+    has_rounds = n_rounds >= _FEWEST_ROUNDS
+    return loss.states_curvature and has_rounds and _leaves_queries_open(tuning)
+
+
+def even_directions(tuning):
+    """Cycle of directions that a `Tuning` gives, None for the default one."""
+    return None if isinstance(tuning.directions, str) else tuning.directions
+
+
+def _leaves_queries_open(tuning):
+    """Whether nothing in a `Tuning` is about queries around estimates or their regression."""
+    fields = (tuning.radius, tuning.gain, tuning.preconditioner, tuning.directions)
+    rule = tuning.inference or InferenceRule()
+    fields += (rule.hessian, rule.hessian_range, rule.prior_hessian)
+    return all(field is None for field in fields) and tuning.pairs_per_round == 1
