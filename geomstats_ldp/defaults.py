@@ -61,12 +61,12 @@ _SMALL_HESSIAN, _UNKNOWN_SATURATION = 1 / 20, 2 / 5
 _LARGEST_RADIUS_KNOWN = 0.2
 
 #: Where scores are linear at any distance and the Hessian is not known: radius of the queries, over
-#: that of the region which holds them.
-_FAR_SHARE = 3 / 4
+#: that of the region which holds them, of all rounds and of the first alone.
+_FAR_SHARE, _FIRST_SHARE = 3 / 4, 1 / 4
 
 #: Answers about curvature: norm to which they are clipped over the root of the dimension, and how
 #: much longer regions are for the square of the relative error of the Hessian.
-_CLIPPING, _COST_OF_ERRORS = 2.0, 10.0
+_CLIPPING, _COST_OF_ERRORS = 2.5, 10.0
 
 #: Where the loss bends by itself, queries at distance h move the target by up to b h^2 / length.
 #: That is kept under a share of a small standard error: of scores with this variance over G^2.
@@ -181,8 +181,7 @@ def widened_radius(rule, length, mechanism, third_derivative, n_participants):
     together how strongly the score bends. Eight rounds end with the radius of `rule`, or where a
     typical third derivative t moves the mean score by its standard error: h^2 t / 2 is that.
     """
-    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
-    unmoved = math.sqrt(2 * math.sqrt(variance / n_participants) / third_derivative)
+    unmoved = _unmoved_radius(mechanism, third_derivative, n_participants)
     scale = _WIDENING * min(rule.scale, unmoved)
     return RadiusRule(min(scale, _LARGEST_WIDE_RADIUS * length), scale, _WIDENING_EXPONENT)
 
@@ -251,13 +250,52 @@ def curvature_share(mechanism, n_participants):
     return math.sqrt(_COST_OF_ERRORS * variance / n_participants)
 
 
-def far_radius(region):
+def far_radius(region, is_first_alone=False):
     """Rule of rounds whose scores are linear however far away, in a Hessian that nobody knows.
 
     Queries ask as far from the start as the region allows, and no farther, as scores are bounded
-    by its size; their centres have the rest of it to follow the estimate.
+    by its size; their centres have the rest of it to follow the estimate. Where the first round
+    alone asks away from its centre, and others ask for curvature, most of it is for the centres.
     """
+    if is_first_alone:
+        return _first_alone(_FIRST_SHARE * region.in_radius)
     return RadiusRule.fixed(_FAR_SHARE * region.in_radius)
+
+
+def first_round_radius(mechanism, length, third_derivative, n_first):
+    """Rule of rounds that ask at their centre, but for the first, which has to find a Hessian.
+
+    A typical third derivative t moves the mean score by no more than its standard error in the
+    first round: h^2 t / 2 is that.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    length : float
+        Scale over which the score bends.
+    third_derivative : float
+        See `Loss.third_derivative`.
+    n_first : int
+        Participants of the first round.
+
+    Returns
+    -------
+    rule : RadiusRule
+    """
+    largest = _LARGEST_WIDE_RADIUS * length
+    if third_derivative == 0:
+        return _first_alone(largest)
+    return _first_alone(min(largest, _unmoved_radius(mechanism, third_derivative, n_first)))
+
+
+def _first_alone(radius):
+    return RadiusRule(radius, radius, 0.0, n_wide=1)
+
+
+def _unmoved_radius(mechanism, third_derivative, n_participants):
+    """Radius at which a third derivative t moves a mean score, by h^2 t / 2, by its error."""
+    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
+    return math.sqrt(2 * math.sqrt(variance / n_participants) / third_derivative)
 
 
 def _balanced_radius(mechanism, hessian, length, bias):

@@ -71,12 +71,7 @@ def query_radius(schedule: Schedule, pair: int) -> float:
 
 
 def round_radius(rule, number):
-    """Query radius of a round, counted from zero, by a `RadiusRule` whose cycles are the rounds.
-
-    Without a rule all queries are at their centre.
-    """
-    if rule is None:
-        return 0.0
+    """Query radius of a round, counted from zero, by a `RadiusRule` whose cycles are the rounds."""
     if rule.n_wide is not None:
         is_wide = number % 2 == 0 and number < 2 * rule.n_wide
         return rule.maximum if is_wide else 0.0

@@ -22,6 +22,7 @@ from geomstats_ldp.collection.stages import Stage, study_alone
 from geomstats_ldp.collection.times import cut_down
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Transcript
+from geomstats_ldp.server import RoundServer
 
 #: Reports read at once.
 _CHUNK = 50_000
@@ -244,7 +245,7 @@ class Ledger:
     def _close(self, recorded):
         """Do what stands on record: go on to the next round, or to what scouts have found."""
         if recorded.outcome is None:
-            self.server.close_round(recorded.center)
+            self.server.close_round(*recorded.place)
             return
         self.outcomes = (*self.outcomes, recorded.outcome)
         if self.failure is None:
@@ -263,7 +264,7 @@ class Ledger:
                 f"a round may close with {minimum} answers at least; the open one has {answered}"
             )
         outcome = view.stage.outcome(server)
-        value = server.estimate().tolist() if outcome is None else outcome
+        value = _place_record(server) if outcome is None else outcome
         closed = cut_down(self.clock(), precision)
         store.add_closing(connection, view.number, self._last, value, closed)
         return store.closing(connection, view.number)
@@ -303,3 +304,13 @@ class Ledger:
         ends = np.searchsorted(ids, [known.last_report for known in closings], side="right")
         addresses = np.stack([rounds, directions], axis=1)
         return Transcript(stage.protocol, coords, addresses, ends.astype(np.int64))
+
+
+def _place_record(server):
+    """Where the round that is opened next will ask, as a closing records it."""
+    if isinstance(server, RoundServer):
+        center, stretch = server.next_place()
+        if server.protocol.rounds.keeps_stretches:
+            return {"center": center.tolist(), "stretch": stretch.tolist()}
+        return center.tolist()
+    return server.estimate().tolist()  # of the norms that scouts tell, which ask nowhere

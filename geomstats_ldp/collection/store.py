@@ -66,14 +66,15 @@ class Closing(NamedTuple):
     ----------
     last_report : int
         Number of the last report that was counted.
-    center : array, shape [*point_shape], or None
-        Point that the next round asks around.
+    place : tuple of array
+        Point that the next round asks around, and the map of its offsets or directions where the
+        plan has such maps; empty with an outcome.
     outcome : dict or None
         What scouts have found, with their last round.
     """
 
     last_report: int
-    center: np.ndarray | None
+    place: tuple
     outcome: dict | None
 
 
@@ -319,7 +320,8 @@ def add_closing(connection, round, last_report, center, closed):
     connection : sqlalchemy Connection
     round, last_report : int
     center : list or dict
-        Point that the next round asks around, or what scouts have found.
+        Point that the next round asks around, or a record of it with its "stretch", or what scouts
+        have found.
     closed : int
     """
     connection.execute(
@@ -344,9 +346,12 @@ def closing(connection, round):
     if row is None:
         return None
     value = json.loads(row.center)
-    if isinstance(value, dict):
-        return Closing(row.last_report, None, value)
-    return Closing(row.last_report, np.array(value), None)
+    if not isinstance(value, dict):
+        return Closing(row.last_report, (np.array(value),), None)
+    if "stretch" in value:
+        place = np.array(value["center"]), np.array(value["stretch"])
+        return Closing(row.last_report, place, None)
+    return Closing(row.last_report, (), value)
 
 
 def opening_time(connection, round):

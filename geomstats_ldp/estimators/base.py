@@ -17,6 +17,7 @@ from geomstats_ldp.defaults import (
     default_gain,
     default_radius,
     far_radius,
+    first_round_radius,
     largest_radius,
     largest_step,
     wide_and_close_radius,
@@ -143,7 +144,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         if is_far and tuning.working_region is None and tuning.radius is None:
             region = region._replace(holds_queries=True)
         radius = None
-        if rounds is None or (rounds.query is None and rounds.curvature_rounds is None):
+        if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
             radius = tuning.radius or self._default_radius(
@@ -248,12 +249,15 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
         if _asks_far(geometry, region, loss, rounds):
-            return far_radius(region)
+            return far_radius(region, rounds.curvature_rounds is not None)
         known = loss.target_hessian(geometry, region)
         maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
         mechanism = widest_mechanism(self._make_mechanisms(geometry, loss, widest))
         bound = loss.hessian_bound(geometry, widest)
+        if rounds is not None and rounds.curvature_rounds is not None:
+            asked = mechanism, length, rounds.third_derivative, rounds.sizes[0]
+            return first_round_radius(*asked)
         if rounds is not None and rounds.saturation > 0:
             return wide_and_close_radius(
                 mechanism, bound, length, rounds.saturation, planned, rounds.n_rounds
@@ -337,8 +341,7 @@ def _asks_far(geometry, region, loss, rounds):
     """Whether rounds ask as far away as the region allows, for a Hessian that nobody knows."""
     known = loss.target_hessian(geometry, region)
     is_open = known is None or known.low < known.high
-    asks_around = rounds is not None and rounds.curvature_rounds is None
-    return is_open and asks_around and rounds.moment == "quadratic"
+    return is_open and rounds is not None and rounds.moment == "quadratic"
 
 
 def curvature_length(geometry):

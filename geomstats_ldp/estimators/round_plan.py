@@ -9,9 +9,9 @@ from geomstats_ldp.protocol.groups import widest_mechanism
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes, sizes_with_curvature
 from geomstats_ldp.schedules import direction_cycle
 
-#: Rounds that ask for curvature: the first, for the first step, and the third, where the estimate
-#: is close already; and the fewest rounds of a plan that has them.
-_CURVATURE_ROUNDS, _FEWEST_ROUNDS = (0, 2), 5
+#: Rounds that ask for curvature: the second, so that the next steps come closer, and the fourth,
+#: which knows from the second what to ask; and the fewest rounds of a plan that has them.
+_CURVATURE_ROUNDS, _FEWEST_ROUNDS = (1, 3), 5
 
 #: Largest share of the people who are asked for curvature, beyond which noise is too strong for it.
 _LARGEST_SHARE = 1 / 5
@@ -75,6 +75,8 @@ def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, ma
                     n_points,
                     moment,
                     length,
+                    third_derivative=bend,
+                    saturation=saturation,
                     curvature_rounds=_CURVATURE_ROUNDS,
                     curvature_bound=curvature_bound(geometry.dim),
                 )

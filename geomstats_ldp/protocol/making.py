@@ -52,7 +52,7 @@ def make_protocol(
     working_region : GeodesicBall, LogBox or SpectralBand
         Region K_s.
     radius : RadiusRule or None
-        None with `rounds` that name a query or ask for curvature.
+        None with `rounds` that name a query.
     gain : GainRule or None
         None with `rounds`.
     inference : InferenceRule, optional

@@ -77,7 +77,7 @@ class Protocol:
     preconditioner : nested tuple, shape [dim, dim]
         Symmetric positive definite map of the pair average in frame coordinates.
     radius : RadiusRule or None
-        None where the plan of the rounds names a query or asks for curvature.
+        None where the plan of the rounds names a query.
     gain : GainRule or None
         None for a collection in rounds.
     inference : InferenceRule

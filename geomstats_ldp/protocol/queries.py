@@ -34,8 +34,7 @@ def all_queries(
     Returns
     -------
     region : GeodesicBall, LogBox or SpectralBand
-        The ball of radius zero if the plan names a query; the working region if the plan asks for
-        curvature, at centres only.
+        The ball of radius zero if the plan names a query.
 
     Raises
     ------
@@ -44,19 +43,14 @@ def all_queries(
         space or the working region.
     """
     query = None if rounds is None else rounds.query
-    asks_at_centers = rounds is not None and rounds.curvature_rounds is not None
-    if radius is not None and query is None and not asks_at_centers:
+    if radius is not None and query is None:
         reach = largest_offset(radius, rounds)
         check_region(geometry, working_region, reach)
         return region_of_queries(geometry, working_region, reach)
     if radius is None and query is not None:
         check_region(geometry, working_region, 0.0)
         return GeodesicBall(geometry.check_point(query, "query"), 0.0)
-    if radius is None and asks_at_centers:
-        check_region(geometry, working_region, 0.0)
-        return region_of_queries(geometry, working_region, 0.0)
     raise ProtocolError(
-        "a protocol must have a radius, or rounds that name a query or ask for curvature, and not "
-        "both; "
+        "a protocol must have a radius or rounds with a query, and not both; "
         f"got radius={radius!r} and rounds={rounds!r}"
     )

@@ -69,11 +69,11 @@ class RoundPlan(Rule):
         Whether offsets are longer in the directions in which the curvature found so far is small;
         see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
     curvature_rounds : tuple of int, optional
-        Numbers, from zero, of rounds that ask for the curvature of the loss at their centre; all
-        other rounds ask for scores there. None asks for scores only, around the centres.
+        Numbers, from zero and without the first, of rounds that ask for the curvature of the loss
+        at their centre; see ``geomstats_ldp.score_regression.curvature``. None asks for scores only.
     curvature_bound : float
         Norm to which answers about curvature are clipped, in units in which their mean is about
-        one in each coordinate; see ``geomstats_ldp.score_regression.curvature``.
+        one in each coordinate.
     """
 
     n_rounds: int
@@ -138,21 +138,18 @@ class RoundPlan(Rule):
             return
         last = self.n_rounds - 1
         numbers = tuple(
-            check_integer("curvature_rounds", r, 0, last) for r in self.curvature_rounds
+            check_integer("curvature_rounds", r, 1, last) for r in self.curvature_rounds
         )
-        if sorted(set(numbers)) != list(numbers) or not 0 < len(numbers) <= last:
+        if sorted(set(numbers)) != list(numbers) or len(numbers) == 0:
             raise ProtocolError(
-                f"curvature_rounds must be growing numbers of some of {self.n_rounds} rounds, and "
-                f"not of all; got {self.curvature_rounds}"
+                f"curvature_rounds must be None or growing numbers; got {self.curvature_rounds}"
             )
         object.__setattr__(self, "curvature_rounds", numbers)
         check_positive("curvature_bound", self.curvature_bound)
-        is_plain = self.query is None and self.moment in (None, "quadratic") and not self.adaptive
-        if not is_plain or self.third_derivative > 0 or self.saturation > 0:
+        if self.query is not None or self.moment not in (None, "quadratic"):
             raise ProtocolError(
-                "curvature_rounds must be None unless rounds ask at estimates and model nothing "
-                "but gradient and Hessian: no query, moment None or 'quadratic', not adaptive, "
-                "third_derivative and saturation 0"
+                "curvature_rounds must be None unless rounds ask around estimates and the moment "
+                f"is None or 'quadratic'; got query={self.query} and moment={self.moment!r}"
             )
 
     def asks_for_curvature(self, number: int) -> bool:

@@ -82,8 +82,7 @@ def bias_of_following(
     bias : array, shape [dim, dim]
     """
     dim, share = protocol.dim, answers.counts * answers.precision * weights
-    length = round_radius(protocol.radius, 0) or protocol.working_region.radius
-    shift = _STEP * length * np.eye(dim)
+    shift = _STEP * round_radius(protocol.radius, 0) * np.eye(dim)
     rows_at = _rows_when_moved(protocol, answers.points, chart)
     rows = rows_at(np.zeros(dim))
     n_columns = rows.shape[2]

@@ -14,7 +14,6 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import round_radius
-from geomstats_ldp.score_regression.curvature import first_whitening
 from geomstats_ldp.score_regression.stretching import no_stretch
 
 #: Fields of a state that say where its rounds ask; the others are sums of messages.
@@ -61,8 +60,7 @@ class RoundState(NamedTuple):
 
 def initial_round_state(protocol):
     """State of a collection whose first round has been opened and not been answered."""
-    stretch = first_whitening(protocol) if protocol.rounds.asks_for_curvature(0) else None
-    return closed_round(_no_rounds(protocol), protocol.initial_point, stretch)
+    return closed_round(_no_rounds(protocol), protocol.initial_point)
 
 
 def _no_rounds(protocol):
@@ -113,6 +111,8 @@ def query_points(protocol, state, known=None):
     points[:n_known] = known if n_known else 0.0
     for number in range(n_known, state.n_opened):
         center, radius = state.centers[number], round_radius(protocol.radius, number)
+        if protocol.rounds.asks_for_curvature(number):
+            radius = 0.0
         offsets = radius * directions @ state.stretches[number]
         asked = geometry.retract(geometry.lift(offsets, center), center)
         points[number] = np.concatenate([asked] * n_groups)

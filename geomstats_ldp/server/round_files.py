@@ -7,7 +7,7 @@ import numpy as np
 from geomstats_ldp.archives import ArraySpec, open_arrays
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol import Protocol
-from geomstats_ldp.score_regression import RoundState, initial_round_state
+from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.curvature import whitening_range
 from geomstats_ldp.score_regression.fit import into_region
 from geomstats_ldp.score_regression.stretching import no_stretch
@@ -120,8 +120,8 @@ def _check_stretches(protocol, stretches):
                 f"stretches must be symmetric, that of round {number} with eigenvalues from "
                 f"{low:g} to {high:g}"
             )
-    if not np.array_equal(stretches[0], initial_round_state(protocol).stretches[0]):
-        raise MessageError("the first of the stretches must be that of a new collection")
+    if not np.array_equal(stretches[0], no_stretch(protocol.dim)):
+        raise MessageError("the first of the stretches must be symmetric, the identity")
 
 
 def _check_sums(protocol, state):
