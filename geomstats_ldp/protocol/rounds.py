@@ -70,7 +70,7 @@ class RoundPlan(Rule):
         see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
     curvature_rounds : tuple of int, optional
         Numbers, from zero and without the first, of rounds that ask for the curvature of the loss
-        at their centre; see ``geomstats_ldp.score_regression.curvature``. None asks for scores only.
+        at their centre; see ``geomstats_ldp.score_regression.curvature``. None asks for scores.
     curvature_bound : float
         Norm to which answers about curvature are clipped, in units in which their mean is about
         one in each coordinate.
