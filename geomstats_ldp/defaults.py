@@ -61,8 +61,8 @@ _SMALL_HESSIAN, _UNKNOWN_SATURATION = 1 / 20, 2 / 5
 _LARGEST_RADIUS_KNOWN = 0.2
 
 #: Where scores are linear at any distance and the Hessian is not known: radius of the queries, over
-#: that of the region which holds them, of all rounds and of the first alone.
-_FAR_SHARE, _FIRST_SHARE = 3 / 4, 1 / 4
+#: that of the region which holds them.
+_FAR_SHARE = 3 / 4
 
 #: Answers about curvature: norm to which they are clipped over the root of the dimension, and how
 #: much longer regions are for the square of the relative error of the Hessian.
@@ -250,15 +250,12 @@ def curvature_share(mechanism, n_participants):
     return math.sqrt(_COST_OF_ERRORS * variance / n_participants)
 
 
-def far_radius(region, is_first_alone=False):
+def far_radius(region):
     """Rule of rounds whose scores are linear however far away, in a Hessian that nobody knows.
 
     Queries ask as far from the start as the region allows, and no farther, as scores are bounded
-    by its size; their centres have the rest of it to follow the estimate. Where the first round
-    alone asks away from its centre, and others ask for curvature, most of it is for the centres.
+    by its size; their centres have the rest of it to follow the estimate.
     """
-    if is_first_alone:
-        return _first_alone(_FIRST_SHARE * region.in_radius)
     return RadiusRule.fixed(_FAR_SHARE * region.in_radius)
 
 

@@ -249,7 +249,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
         if _asks_far(geometry, region, loss, rounds):
-            return far_radius(region, rounds.curvature_rounds is not None)
+            return far_radius(region)
         known = loss.target_hessian(geometry, region)
         maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
