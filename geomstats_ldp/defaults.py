@@ -51,6 +51,9 @@ _MILD_BIAS = 0.15
 _WIDENING, _WIDENING_EXPONENT = 2.3, 0.4
 _LARGEST_WIDE_RADIUS = 0.5
 
+#: The same where the first round alone is wide, and the loss does not say how its scores saturate.
+_LARGEST_FIRST_RADIUS = 0.2
+
 #: Where a loss says how its scores saturate: share of the rounds that are wide, of the people they
 #: ask, a small Hessian over its bound, and the part of the saturation that is not known.
 _WIDE_ROUNDS, _WIDE_SHARE = 3 / 8, 1 / 5
@@ -66,7 +69,7 @@ _FAR_SHARE = 3 / 4
 
 #: Answers about curvature: norm to which they are clipped over the root of the dimension, and how
 #: much longer regions are for the square of the relative error of the Hessian.
-_CLIPPING, _COST_OF_ERRORS = 2.5, 10.0
+_CLIPPING, _COST_OF_ERRORS = 3.0, 15.0
 
 #: Where the loss bends by itself, queries at distance h move the target by up to b h^2 / length.
 #: That is kept under a share of a small standard error: of scores with this variance over G^2.
@@ -259,19 +262,19 @@ def far_radius(region):
     return RadiusRule.fixed(_FAR_SHARE * region.in_radius)
 
 
-def first_round_radius(mechanism, length, third_derivative, n_first):
+def first_round_radius(mechanism, length, third_derivative, saturation, n_first):
     """Rule of rounds that ask at their centre, but for the first, which has to find a Hessian.
 
     A typical third derivative t moves the mean score by no more than its standard error in the
-    first round: h^2 t / 2 is that.
+    first round: h^2 t / 2 is that. Where it is not known how scores saturate, queries are closer.
 
     Parameters
     ----------
     mechanism : Mechanism
     length : float
         Scale over which the score bends.
-    third_derivative : float
-        See `Loss.third_derivative`.
+    third_derivative, saturation : float
+        See `Loss.third_derivative` and `Loss.saturation`.
     n_first : int
         Participants of the first round.
 
@@ -279,14 +282,10 @@ def first_round_radius(mechanism, length, third_derivative, n_first):
     -------
     rule : RadiusRule
     """
-    largest = _LARGEST_WIDE_RADIUS * length
-    if third_derivative == 0:
-        return _first_alone(largest)
-    return _first_alone(min(largest, _unmoved_radius(mechanism, third_derivative, n_first)))
-
-
-def _first_alone(radius):
-    return RadiusRule(radius, radius, 0.0, n_wide=1)
+    largest = (_LARGEST_WIDE_RADIUS if saturation > 0 else _LARGEST_FIRST_RADIUS) * length
+    if third_derivative > 0:
+        largest = min(largest, _unmoved_radius(mechanism, third_derivative, n_first))
+    return RadiusRule(largest, largest, 0.0, n_wide=1)
 
 
 def _unmoved_radius(mechanism, third_derivative, n_participants):

@@ -316,7 +316,7 @@ class Participant:
         self._score_or_none(point, given if is_point else np.ones(self._data_shape()), *asked)
         return np.zeros(self.protocol.geometry.dim)
 
-    def _score_or_none(self, point, datum, directions, mechanism):
+    def _score_or_none(self, point, datum, directions=None, mechanism=None):
         geometry = self.protocol.geometry
         vector, score = np.zeros(geometry.shape), np.zeros(geometry.dim)
         try:

@@ -256,8 +256,8 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         mechanism = widest_mechanism(self._make_mechanisms(geometry, loss, widest))
         bound = loss.hessian_bound(geometry, widest)
         if rounds is not None and rounds.curvature_rounds is not None:
-            asked = mechanism, length, rounds.third_derivative, rounds.sizes[0]
-            return first_round_radius(*asked)
+            bends = rounds.third_derivative, rounds.saturation
+            return first_round_radius(mechanism, length, *bends, rounds.sizes[0])
         if rounds is not None and rounds.saturation > 0:
             return wide_and_close_radius(
                 mechanism, bound, length, rounds.saturation, planned, rounds.n_rounds

@@ -9,9 +9,9 @@ from geomstats_ldp.protocol.groups import widest_mechanism
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes, sizes_with_curvature
 from geomstats_ldp.schedules import direction_cycle
 
-#: Rounds that ask for curvature: the second, so that the next steps come closer, and the fourth,
-#: which knows from the second what to ask; and the fewest rounds of a plan that has them.
-_CURVATURE_ROUNDS, _FEWEST_ROUNDS = (1, 3), 5
+#: Rounds that ask for curvature: every other one from the second to the sixth, each of which knows
+#: from those before it what to ask, but none of the last two; and the fewest rounds of such a plan.
+_CURVATURE_ROUNDS, _FEWEST_ROUNDS = range(1, 6, 2), 5
 
 #: Largest share of the people who are asked for curvature, beyond which noise is too strong for it.
 _LARGEST_SHARE = 1 / 5
@@ -69,15 +69,16 @@ def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, ma
             mechanism = widest_mechanism(make_mechanisms())
             share = curvature_share(mechanism, n_participants)
             if share <= _LARGEST_SHARE:
+                numbers = tuple(number for number in _CURVATURE_ROUNDS if number < n_rounds - 1)
                 return RoundPlan(
                     n_rounds,
-                    sizes_with_curvature(sizes, _CURVATURE_ROUNDS, share, 2 * n_points),
+                    sizes_with_curvature(sizes, numbers, share, 2 * n_points),
                     n_points,
                     moment,
                     length,
                     third_derivative=bend,
                     saturation=saturation,
-                    curvature_rounds=_CURVATURE_ROUNDS,
+                    curvature_rounds=numbers,
                     curvature_bound=curvature_bound(geometry.dim),
                 )
         n_rounds, n_points = len(sizes), min(n_points, *sizes)

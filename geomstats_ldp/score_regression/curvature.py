@@ -93,8 +93,8 @@ def first_whitening(protocol: Any) -> np.ndarray:
 def whitening_of(protocol: Any, fit: Any) -> np.ndarray:
     """Inverse root of the Hessian that has been found so far.
 
-    An eigenvalue counts one standard error above its estimate: directions are longer only as far
-    as the messages tell that curvature is small.
+    An eigenvalue counts as the root of its square and that of its standard error: directions are
+    longer only as far as the messages tell that curvature is small.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def whitening_of(protocol: Any, fit: Any) -> np.ndarray:
     along = np.einsum("ij,kil,lj->jk", vectors, basis, vectors)
     errors = np.sqrt(np.maximum(np.sum(along * (along @ fit.hessian_covariance), axis=1), 0.0))
     high = protocol.hessian_bound
-    sizes = np.clip(np.maximum(values, 0.0) + errors, _SMALLEST_HESSIAN * high, high)
+    sizes = np.hypot(np.maximum(values, 0.0), errors)
+    sizes = np.clip(sizes, _SMALLEST_HESSIAN * high, high)
     whitening = (vectors / np.sqrt(sizes)) @ vectors.T
     return (whitening + whitening.T) / 2
 

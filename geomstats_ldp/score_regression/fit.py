@@ -144,7 +144,7 @@ def fit_scores(protocol, state, points, twin=None, for_region=True):
     center, weights, fit = state.centers[-1], np.ones(state.n_opened), None
     for number in range(_N_CHARTS):
         is_unbiased = for_region and number == _N_CHARTS - 1
-        fit = _fit_in_chart(protocol, answers, told, center, weights, twin, is_unbiased)
+        fit = _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased, told)
         center = fit.point
         if protocol.rounds.moment is None:
             weights = bending_weights(protocol, answers, state.centers, fit)
@@ -166,7 +166,7 @@ def bending_weights(protocol, answers, centers, fit):
     return weights / weights[answers.rounds].max()
 
 
-def _fit_in_chart(protocol, answers, told, center, round_weights, twin, is_unbiased):
+def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, told=()):
     """Least squares and one hedged step in the chart at `center`.
 
     `told` are answers about curvature. With `is_unbiased` the bias that the centres leave is taken
