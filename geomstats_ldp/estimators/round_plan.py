@@ -9,9 +9,11 @@ from geomstats_ldp.protocol.groups import widest_mechanism
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes, sizes_with_curvature
 from geomstats_ldp.schedules import direction_cycle
 
-#: Rounds that ask for curvature: every other one from the second to the sixth, each of which knows
-#: from those before it what to ask, but none of the last two; and the fewest rounds of such a plan.
-_CURVATURE_ROUNDS, _FEWEST_ROUNDS = range(1, 6, 2), 5
+#: Rounds that ask for curvature: the third, when scores have been asked for near the target, and
+#: the fifth, which knows from the third what to ask, but not the last; and the fewest rounds of such
+#: a plan. Curvature from near the target with scores from far away would make the second step too
+#: long.
+_CURVATURE_ROUNDS, _FEWEST_ROUNDS = (2, 4), 5
 
 #: Largest share of the people who are asked for curvature, beyond which noise is too strong for it.
 _LARGEST_SHARE = 1 / 5
