@@ -10,9 +10,8 @@ from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes, sizes_wit
 from geomstats_ldp.schedules import direction_cycle
 
 #: Rounds that ask for curvature: the third, when scores have been asked for near the target, and
-#: the fifth, which knows from the third what to ask, but not the last; and the fewest rounds of such
-#: a plan. Curvature from near the target with scores from far away would make the second step too
-#: long.
+#: the fifth, which knows from the third what to ask, but not the last; and the fewest rounds of
+#: such a plan. Curvature near the target with scores from far away makes steps too long.
 _CURVATURE_ROUNDS, _FEWEST_ROUNDS = (2, 4), 5
 
 #: Largest share of the people who are asked for curvature, beyond which noise is too strong for it.

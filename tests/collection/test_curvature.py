@@ -29,7 +29,7 @@ time_precision_seconds = 1
 
 #: Estimator, its parameters, number of rounds and of people by what is special about the questions.
 MODELS = {
-    "curvature": ("PrivateLogisticRegression", "classes = [0, 1]", 5, 600),
+    "curvature": ("PrivateLogisticRegression", "classes = [0, 1]", 5, 1000),
     "offsets that follow": ("PrivateLogisticRegression", "classes = [0, 1]", 4, 160),
     "offsets that are held": ("PrivateLinearRegression", "target_bound = 2.0", 4, 160),
 }
@@ -47,7 +47,14 @@ def people(n, seed=0):
     return np.column_stack([features, answers])
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("curvature", marks=pytest.mark.slow),
+        "offsets that follow",
+        "offsets that are held",
+    ],
+)
 def test_a_service_asks_where_one_process_would(run_service, make_collection, name):
     collection, n = make_collection(text=text_of(name)), MODELS[name][-1]
     service = run_service(collection=collection)
@@ -70,11 +77,14 @@ def test_a_service_asks_where_one_process_would(run_service, make_collection, na
 def test_a_device_answers_a_question_about_curvature(run_service, make_collection):
     collection = make_collection(text=text_of("curvature"))
     service = run_service(collection=collection)
-    Rehearsal(service.url, service.tokens(80), people(80)).run()
+    n = sum(collection.protocol.rounds.sizes[:2])
+    Rehearsal(service.url, service.tokens(n), people(n)).run()
     [token] = service.tokens(1)
     asked = json.dumps(service.post("/v1/questions", token).json()["query"])
     query = Query.from_json(asked)
-    assert query.round == 1 and query.directions.shape == (2, 2)
+    assert query.round == 2 and query.directions.shape == (2, 2)
+    found = service.service.ledger.server.directions(2, query.index)
+    np.testing.assert_array_equal(query.directions, found)
     report = draw_report(collection.protocol, query, [0.5, 1.0])
     headers = {"Content-Type": "application/json"}
     assert service.post("/v1/reports", token, content=report, headers=headers).status_code == 201

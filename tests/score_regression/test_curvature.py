@@ -99,21 +99,19 @@ def test_directions_make_the_known_hessian_the_identity():
     np.testing.assert_allclose(whitening_of(server.protocol, unknown), expected, atol=1e-12)
 
 
-def test_the_fourth_round_asks_in_the_units_of_what_the_second_has_told():
+def test_the_fifth_round_asks_in_the_units_of_what_the_third_has_told():
     server = collected(protocol_of("logistic", 40_000), "logistic", 40_000)
     rounds = server.protocol.rounds
-    assert rounds.curvature_rounds == (1, 3, 5)
-    np.testing.assert_allclose(
-        np.array(rounds.sizes)[[3, 5]], rounds.sizes[1] * np.array([2, 4]), atol=4
-    )
+    assert rounds.curvature_rounds == (2, 4)
+    assert abs(rounds.sizes[4] - 2 * rounds.sizes[2]) <= 1
     data = np.column_stack(people(40_000))
     loss, geometry = loss_of(server.protocol), server.protocol.geometry
     for index in range(server.n_directions):
-        directions = server.directions(3, index)
-        means = loss.curvature(geometry, server.state.centers[3], data, directions).mean(axis=0)
+        directions = server.directions(4, index)
+        means = loss.curvature(geometry, server.state.centers[4], data, directions).mean(axis=0)
         assert 0.6 < means.min() and means.max() < 1.5
-        np.testing.assert_array_equal(server.points(3)[index], server.state.centers[3])
-    assert server.directions(2, 0) is None
+        np.testing.assert_array_equal(server.points(4)[index], server.state.centers[4])
+    assert server.directions(3, 0) is None
 
 
 # ------------------------------------------------------------------------ what is told
@@ -128,14 +126,14 @@ def test_without_noise_or_clipping_answers_are_the_hessian(name):
     server = collected(protocol, name, n)
     X, y = people(n, name)
     told = curvature_answers(protocol, server.state)
-    assert [answers.number for answers in told] == [1, 3, 5]
+    assert [answers.number for answers in told] == [2, 4]
     loss = loss_of(protocol)
     z = np.column_stack([np.full(n, loss.intercept), X])
     start = 0
-    for number, size in enumerate(protocol.rounds.sizes[:6]):
+    for number, size in enumerate(protocol.rounds.sizes[:5]):
         rows, targets = z[start : start + size], y[start : start + size]
         start += size
-        if number not in (1, 3, 5):
+        if number not in (2, 4):
             continue
         [answers] = [one for one in told if one.number == number]
         predictor = rows @ server.state.centers[number]
@@ -165,11 +163,11 @@ def test_all_directions_are_told_with_one_relative_error():
     By noise alone, entries off the diagonal have 3/4 of the error of those on it, for three axes.
     """
     server = collected(protocol_of("linear", 30_000), "linear", 30_000)
-    [answers] = [one for one in curvature_answers(server.protocol, server.state) if one.number == 3]
+    [answers] = [one for one in curvature_answers(server.protocol, server.state) if one.number == 4]
     basis = symmetric_basis(3, is_isotropic=False)
-    known = known_apart(server.protocol, [answers], server.state.centers[3], basis, 1.0, np.ones(8))
+    known = known_apart(server.protocol, [answers], server.state.centers[4], basis, 1.0, np.ones(8))
     covariance = np.linalg.inv(known.information[3:, 3:])
-    whitening = server.state.stretches[3]
+    whitening = server.state.stretches[4]
     into = np.einsum("lij,kij->lk", basis, whitening @ basis @ whitening)
     spread = into @ covariance @ into.T
     errors = np.sqrt(np.diag(spread))
@@ -295,17 +293,17 @@ def test_the_share_of_the_people_balances_both_costs():
 
 @pytest.fixture(scope="module")
 def asked():
-    """A server in its second round, and a question about curvature."""
+    """A server in its third round, and a question about curvature."""
     protocol = protocol_of("logistic", 3000)
     server = RoundServer(protocol)
-    data = np.column_stack(people(protocol.rounds.sizes[0]))
+    data = np.column_stack(people(sum(protocol.rounds.sizes[:2])))
     emulate_in_rounds(server, data, random_state=0)
     return server, server.queries(1)[0]
 
 
 def test_a_question_is_a_text(asked):
     _, query = asked
-    assert query.round == 1
+    assert query.round == 2
     again = Query.from_json(query.to_json())
     np.testing.assert_array_equal(again.directions, query.directions)
     assert "directions" not in replace(query, directions=None).to_json()
@@ -378,7 +376,7 @@ def test_losses_without_curvature_are_not_asked(asked):
 
 @pytest.fixture(scope="module")
 def server():
-    return collected(protocol_of("huber", 3000, n_rounds=5), "huber", 3000)
+    return collected(protocol_of("huber", 3000, n_rounds=6), "huber", 3000)
 
 
 def same(one, other):
@@ -395,7 +393,7 @@ def test_a_transcript_and_a_checkpoint_give_the_same(server, tmp_path):
     loaded = RoundServer.load(tmp_path / "state.npz")
     same(loaded, server)
     np.testing.assert_array_equal(loaded.fit().point, server.fit().point)
-    np.testing.assert_array_equal(loaded.directions(1, 2), server.directions(1, 2))
+    np.testing.assert_array_equal(loaded.directions(2, 1), server.directions(2, 1))
 
 
 def test_states_of_workers_add_up(server):
@@ -403,7 +401,7 @@ def test_states_of_workers_add_up(server):
     for part, again in zip(server.state, merged):
         np.testing.assert_array_equal(part, again)
     other = server.state.stretches.copy()
-    other[1] *= 2
+    other[2] *= 2
     with pytest.raises(ProtocolError, match="ask at the same points"):
         merge_states([server.state, server.state._replace(stretches=other)])
 
@@ -415,11 +413,11 @@ def test_files_with_impossible_directions_are_refused(server, tmp_path, change):
         arrays = dict(file)
     stretches = arrays["stretches"]
     if change == "short":
-        stretches[1] = 0.9 * np.eye(3) / np.sqrt(server.protocol.hessian_bound)
+        stretches[2] = 0.9 * np.eye(3) / np.sqrt(server.protocol.hessian_bound)
     elif change == "skew":
-        stretches[3, 0, 1] += 0.1
+        stretches[4, 0, 1] += 0.1
     else:
-        stretches[{"first": 0}.get(change, 2)] *= 2
+        stretches[{"first": 0}.get(change, 3)] *= 2
     np.savez(tmp_path / "made_up.npz", **arrays)
     with pytest.raises(MessageError, match="stretches must be symmetric"):
         RoundServer.load(tmp_path / "made_up.npz")
@@ -429,7 +427,7 @@ def test_files_with_impossible_directions_are_refused(server, tmp_path, change):
 def test_one_by_one_is_as_at_once(engine):
     """People who answer one after the other, with the draws of one participant for all."""
     protocol, n = protocol_of("linear", 1500, n_rounds=5, epsilon=12.0), 1500
-    assert protocol.rounds.curvature_rounds == (1, 3)
+    assert protocol.rounds.curvature_rounds == (2,)
     data = np.column_stack(people(n, "linear"))
     one, other = RoundServer(protocol, engine), RoundServer(protocol, "geomstats")
     person = Participant(protocol, random_state=3)
@@ -450,8 +448,8 @@ def test_groups_tell_curvature_in_units_of_their_own():
     model.set_params(n_participants=None, random_state=0)
     model.fit(X, y, groups=np.where(np.arange(30_000) % 3 == 0, "strict", "open"))
     told = curvature_answers(model.protocol_, model.server_.state)
-    assert len(told) == 6
-    strict, open_ = told[4:]
+    assert len(told) == 4
+    strict, open_ = told[2:]
     for answers in (strict, open_):
         mean = answers.counts @ answers.means / answers.counts.sum()
         error = np.sqrt(np.diag(answers.covariance) / answers.counts.sum())
@@ -466,7 +464,7 @@ def test_groups_tell_curvature_in_units_of_their_own():
 def test_the_protocol_says_it_and_other_protocols_do_not():
     protocol = protocol_of("logistic", 20_000)
     assert Protocol.from_json(protocol.to_json()) == protocol
-    assert '"curvature_rounds":[1,3,5]' in protocol.to_json()
+    assert '"curvature_rounds":[2,4]' in protocol.to_json()
     for model in (
         MODELS["logistic"].set_params(n_participants=None),
         MODELS["logistic"].set_params(n_participants=20_000, n_rounds=4),
