@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.losses.base import Loss, TargetHessian
+from geomstats_ldp.losses.base import Loss
 from geomstats_ldp.losses.frechet import FrechetLoss
 from geomstats_ldp.losses.moment_bounds import (
     clipping_bias_bound,
@@ -23,6 +23,7 @@ from geomstats_ldp.losses.regression import (
 from geomstats_ldp.losses.scoring import score_coords, score_into
 from geomstats_ldp.losses.spd_likelihood import SPDLikelihoodLoss
 from geomstats_ldp.losses.subspace import SubspaceLoss
+from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.losses.transformed_frechet import TransformedFrechetLoss, register_transform
 from geomstats_ldp.losses.von_mises_fisher import VonMisesFisherLoss
 from geomstats_ldp.registry import Registry, add_class, place_of

@@ -1,10 +1,10 @@
-"""What every loss states, and the operation by which the recursion reaches it."""
+"""What every loss states."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,28 +13,8 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.moment_bounds import check_moment_bound
+from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.validation import finite_array
-
-
-class TargetHessian(NamedTuple):
-    """What is publicly known of the population Hessian at the target, whatever the data.
-
-    Attributes
-    ----------
-    low, high : float
-        Bounds on its eigenvalues.
-    is_isotropic : bool
-        Whether it is a multiple of the identity.
-    nearby_sd : float
-        Standard deviation of an entry between the target and the iterates about it, for a loss
-        whose Hessian varies quickly. If positive, inference estimates the Hessian at the iterates,
-        with the one at the target as its prior.
-    """
-
-    low: float
-    high: float
-    is_isotropic: bool = False
-    nearby_sd: float = 0.0
 
 
 class Loss(ABC):
@@ -378,19 +358,15 @@ class Loss(ABC):
     ) -> np.ndarray:
         r"""Second derivative of the loss of each datum along geodesics from a point.
 
-        For a tangent vector a it is the Hessian along it,
-
         .. math:: \mathrm{Hess}\,\ell(a, a) = \frac{d^2}{ds^2}\,\ell(\exp_q(s a))\Big|_{s = 0}.
 
-        A loss that has it says so by `states_curvature`. A device clips what it answers, so that no
-        bound is needed.
+        A loss that has it says `states_curvature`.
 
         Parameters
         ----------
         geometry : Geometry
         point : array, shape [*point_shape]
         data : array, shape [..., *data_shape]
-            Clipped data.
         directions : array, shape [n_directions, dim]
             Tangent vectors in frame coordinates, of any length.
 
@@ -401,7 +377,7 @@ class Loss(ABC):
         Raises
         ------
         ProtocolError
-            If the loss does not state it, as by default.
+            Unless the loss states it.
         """
         raise ProtocolError(f"loss {self.name!r} states no curvature")
 

@@ -10,9 +10,9 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.losses.scoring import score_coords, score_into
+from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.twins import compile_for_twin, jitable
 
 

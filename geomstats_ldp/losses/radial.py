@@ -13,8 +13,9 @@ from geomstats_ldp.exceptions import ProtocolError, warn
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import CUT_MARGIN
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss, TargetHessian
+from geomstats_ldp.losses.base import Loss
 from geomstats_ldp.losses.moment_bounds import excess_bound
+from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.validation import check_scale, finite_array
 

@@ -10,10 +10,10 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import SpectralBand, WorkingRegion
-from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.moment_bounds import excess_bound
 from geomstats_ldp.losses.norm_bounded import NormBoundedLoss
 from geomstats_ldp.losses.scoring import score_into
+from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.twins import compile_for_twin, jitable
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
-from geomstats_ldp.losses.base import Loss, TargetHessian
+from geomstats_ldp.losses.base import Loss
 from geomstats_ldp.losses.clipping import unit_directions
 from geomstats_ldp.losses.scoring import score_into
+from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_scale
 

@@ -9,9 +9,9 @@ import numpy as np
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.losses import register_loss
-from geomstats_ldp.losses.base import TargetHessian
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.losses.scoring import score_into
+from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.twins import compile_for_twin, jitable
 
 _SLOPE = 0.5
