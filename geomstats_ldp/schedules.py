@@ -7,7 +7,7 @@ and numbers that the recursion reads; its functions run in both engines.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,8 +70,20 @@ def query_radius(schedule: Schedule, pair: int) -> float:
     )
 
 
-def round_radius(rule, number):
-    """Query radius of a round, counted from zero, by a `RadiusRule` whose cycles are the rounds."""
+def round_radius(rule: Any, number: int) -> float:
+    """Query radius of a round, by a `RadiusRule` whose cycles are the rounds.
+
+    Parameters
+    ----------
+    rule : RadiusRule
+    number : int
+        Of the round, counted from zero.
+
+    Returns
+    -------
+    radius : float
+        In tangent length.
+    """
     if rule.n_wide is not None:
         is_wide = number % 2 == 0 and number < 2 * rule.n_wide
         return rule.maximum if is_wide else 0.0
