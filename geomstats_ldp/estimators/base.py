@@ -349,7 +349,9 @@ def complete_rule(rule, known, dim, hessian="shrunk", moment=None):
     changes = {}
     if rule.hessian is None:
         changes = {"hessian": hessian, "moment": moment, **_known_fields(known, dim)}
-        stated = ("hessian_range", "prior_hessian", "prior_sd", "moment")
+        if rule.hessian_range is not None or rule.prior_hessian is not None:
+            changes.pop("hessian_blocks", None)  # they have bounds of their own
+        stated = ("hessian_range", "hessian_blocks", "prior_hessian", "prior_sd", "moment")
         changes |= {name: getattr(rule, name) for name in stated if getattr(rule, name) is not None}
     if rule.prior_hessian is not None and rule.guard is None:
         changes["guard"] = steady_guard_strength(dim)
@@ -363,7 +365,7 @@ def _known_fields(known, dim):
     if known.nearby_sd > 0:
         middle = (known.low + known.high) / 2 * np.eye(dim)
         return {"prior_hessian": tuple(map(tuple, middle)), "prior_sd": known.nearby_sd}
-    fields = {"hessian_range": (known.low, known.high)}
+    fields = {"hessian_range": (known.low, known.high), "hessian_blocks": known.blocks}
     return fields | ({"hessian": "isotropic"} if known.is_isotropic else {})
 
 

@@ -21,20 +21,20 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.answers import Answers, pooled_covariance
+from geomstats_ldp.score_regression.blocks import (
+    basis_within,
+    blocks_of,
+    possible_hessians,
+    rows_of_error,
+    usable_hessian,
+)
 from geomstats_ldp.score_regression.following import Chart, bias_of_following
 from geomstats_ldp.score_regression.known_moment import knowledge
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
-    hessian_basis,
     third_derivative_design,
     unsaturated,
-)
-from geomstats_ldp.score_regression.shrinkage import (
-    bounded_hessian,
-    charged_share,
-    deviatoric_size,
-    shrink_deviatoric,
 )
 
 #: Charts through which an estimate is brought, each about the estimate before.
@@ -67,10 +67,9 @@ class ScoreFit:
         What of it comes from centres that follow the noise; see `bias_of_following`.
     hessian : array, shape [dim, dim]
         The same less its bias, shrunk by its noise and with eigenvalues in their public range.
-    hessian_error : float
-        Expected squared Frobenius norm of its error.
-    spherical_error : float
-        What of it is in the mean eigenvalue; zero where one query is asked, which has no use of it.
+    errors : array, shape [n_blocks, 2]
+        Expected squared Frobenius norms of its error in each block on its diagonal: of the mean
+        eigenvalue, and of the deviatoric part. Where one query is asked, all is in the second.
     information : array, shape [dim, dim]
         Inverse covariance, in units of the score variance, of the gradient at the mean query point,
         by the noise of the messages.
@@ -97,8 +96,7 @@ class ScoreFit:
     raw_hessian: np.ndarray
     hessian_bias: np.ndarray
     hessian: np.ndarray
-    hessian_error: float
-    spherical_error: float
+    errors: np.ndarray
     information: np.ndarray
     told_covariance: np.ndarray
     gram: np.ndarray
@@ -109,6 +107,11 @@ class ScoreFit:
     hessian_floor_active: bool
     hessian_bound_active: bool
     is_cut: bool
+
+    @property
+    def hessian_error(self) -> float:
+        """Expected squared Frobenius norm of the error of the Hessian."""
+        return float(np.sum(self.errors))
 
 
 def fit_scores(protocol, state, points, twin=None, for_region=True):
@@ -167,7 +170,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     With `is_unbiased` the bias that the centres leave is taken off the Hessian, after the step.
     """
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
-    basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
+    basis, fixed = possible_hessians(geometry, protocol.rounds.moment, rule)
     coords, maps, frames = charted(geometry, twin, answers.points, center)
     coords = unsaturated(protocol, answers, center, coords, twin)
     design = design_matrices(
@@ -176,32 +179,33 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     covariance = pooled_covariance(protocol, answers, weights, maps)
     variance = float(np.trace(covariance)) / dim
     share = answers.counts * answers.precision * weights
-    means = np.einsum("nij,nj->ni", maps, answers.means)
+    means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ fixed
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
     known = knowledge(protocol, center, basis, variance)
     estimate, own, told, gram, penalty = _least_squares(
         design, bend, pull, share, weights, means, rule, basis, variance, answers.n, known
     )
-    raw = np.einsum("k,kij->ij", estimate[dim:], basis)
-    noise = variance * (own + told)
-    hessian, error, bounds = _usable_hessian(protocol, raw, noise, basis, answers.n)
+    raw = fixed + np.einsum("k,kij->ij", estimate[dim:], basis)
+    noise = variance * (own + told)[dim:, dim:]
+    hessian, errors, bounds = usable_hessian(protocol, raw, noise, basis, answers.n)
     # From the mean query point, where the gradient is least tied to the error of the Hessian.
     counted = share
     if protocol.rounds.saturation > 0:
         counted = intercept_weights(share, bend, pull)
     pivot = counted @ coords / counted.sum()
     gradient = estimate[:dim] + raw @ pivot
-    step = hedged_step(hessian, sum(error))
+    blocks = blocks_of(rule, dim)
+    step = hedged_step(hessian, rows_of_error(errors.sum(axis=1), blocks))
     target = pivot - step @ gradient
     point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
     bias = np.zeros((dim, dim))
     if is_unbiased and rule.hessian != "raw":
         place = Chart(center, coords, maps, frames, basis, bend, known)
-        steps = partial(hedged_step, hessian)
+        steps = partial(_step_by_noise, hessian, basis, blocks)
         bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)
-        hessian, error, bounds = _usable_hessian(protocol, raw - bias, noise, basis, answers.n)
+        hessian, errors, bounds = usable_hessian(protocol, raw - bias, noise, basis, answers.n)
     at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
     return ScoreFit(
         point=point,
@@ -211,8 +215,7 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
         raw_hessian=raw,
         hessian_bias=bias,
         hessian=hessian,
-        hessian_error=sum(error),
-        spherical_error=error[0],
+        errors=errors,
         information=np.linalg.inv(at_pivot @ own @ at_pivot.T),
         told_covariance=variance * at_pivot @ told @ at_pivot.T,
         gram=gram,
@@ -223,10 +226,25 @@ def _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased):
     )
 
 
-def hedged_step(hessian, error):
-    """Matrix by which a step multiplies the gradient, for a Hessian with this square error."""
+def hedged_step(hessian, rows):
+    """Matrix by which a step multiplies the gradient.
+
+    Parameters
+    ----------
+    hessian : array, shape [dim, dim]
+    rows : float or array, shape [dim]
+        Expected squared error of each of its rows.
+    """
     dim = len(hessian)
-    return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * error / dim * np.eye(dim))
+    return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * rows * np.eye(dim))
+
+
+def _step_by_noise(hessian, basis, blocks, noise):
+    """Step for a Hessian whose coefficients have a covariance, shape [n_basis, n_basis]."""
+    errors = [
+        np.trace(noise[np.ix_(own, own)]) for own in (basis_within(basis, one) for one in blocks)
+    ]
+    return hedged_step(hessian, rows_of_error(errors, blocks))
 
 
 def intercept_weights(share, bend, pull):
@@ -296,28 +314,6 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     own, told = outer @ meat @ outer.T, outer[:, kept] @ noise @ outer[:, kept].T
     penalty = np.repeat([0.0, weight * size**2, pull], [dim, len(basis), bend.shape[2]])
     return outer @ moments, own, told, gram * size**2, penalty
-
-
-def _usable_hessian(protocol, raw, spread, basis, n):
-    """Hessian that can be inverted, its expected square error, and the bounds put upon it.
-
-    The error is that of the mean eigenvalue, and that of the deviatoric part.
-    """
-    rule, dim = protocol.inference, protocol.dim
-    noise = spread[dim:, dim:]
-    trace = np.einsum("kii->k", basis) / math.sqrt(dim)
-    spherical = float(trace @ noise @ trace)
-    deviatoric = max(float(np.trace(noise)) - spherical, 0.0)
-    hessian, kept = raw, 1.0
-    if rule.hessian == "shrunk" and rule.prior_hessian is None:
-        hessian, kept = shrink_deviatoric(raw, deviatoric, rule.hessian_range)
-    deviatoric *= charged_share(kept, len(basis) - 1)
-    if rule.hessian_range is not None:
-        low, high = rule.hessian_range
-        spherical = min(spherical, dim * (high - low) ** 2 / 3)
-        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
-    hessian, bounds = bounded_hessian(hessian, rule, protocol.hessian_bound, n)
-    return hessian, (spherical, deviatoric), bounds
 
 
 def _move(protocol, center, coords, twin):

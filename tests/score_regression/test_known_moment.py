@@ -91,7 +91,8 @@ def test_the_covariance_counts_the_error_of_the_moment_as_it_is():
     server = model.server_
 
     def gradient(fit):
-        return np.linalg.solve(hedged_step(fit.hessian, fit.hessian_error), fit.offset)
+        step = hedged_step(fit.hessian, fit.hessian_error / len(fit.hessian))
+        return np.linalg.solve(step, fit.offset)
 
     def coefficients(protocol, fit):
         return regress_about(protocol, server.state, server._points, fit)[:2]
