@@ -142,7 +142,7 @@ class Participant:
         check_states_curvature(protocol.rounds, self._loss)
 
     @property
-    def has_answered(self):
+    def has_answered(self) -> bool:
         """Whether the one answer has been given."""
         return self._latch.is_closed
 

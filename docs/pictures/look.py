@@ -43,8 +43,9 @@ def draw_arrow(ax, start, end, colour, width=2.5):
 
 
 def put_legend_below(ax):
-    """Legend under the axes, without a frame."""
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.04), frameon=False, fontsize=9)
+    """Legend under the axes and the labels of their ticks, without a frame."""
+    below = -0.08 if len(ax.get_xticks()) > 0 else -0.04
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, below), frameon=False, fontsize=9)
 
 
 def save(figure, name, dpi=160):

@@ -154,7 +154,7 @@ def main():
         warnings.simplefilter("ignore", SeedWarning)
         pairs = collect(estimator, rows)
     figure, axes = plt.subplots(1, 4, figsize=(13, 4.1))
-    figure.subplots_adjust(0.01, 0.22, 0.985, 0.86, wspace=0.16)
+    figure.subplots_adjust(0.01, 0.24, 0.985, 0.86, wspace=0.16)
     draw_one(axes[0], estimator, pairs[PAIR].iterate, rows[2 * PAIR])
     draw_pair(axes[1], pairs[PAIR])
     draw_path(axes[2], estimator, pairs)

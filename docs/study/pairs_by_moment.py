@@ -41,7 +41,7 @@ from geomstats_ldp.score_regression.prediction import bounded_by_growth, ratio_a
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
     charged_share,
-    shrink_deviatoric,
+    shrink,
 )
 from geomstats_ldp.server.recursion import N_PARTICIPANTS
 
@@ -74,7 +74,7 @@ def _fit_in_chart(state, protocol, covariance, center):
     trace = np.trace(basis, axis1=1, axis2=2) / np.sqrt(dim)
     spherical = trace @ noise @ trace
     deviatoric = np.trace(noise) - spherical
-    hessian, kept = shrink_deviatoric(least.slope, deviatoric, rule.hessian_range)
+    hessian, kept = shrink(least.slope, deviatoric, hessian_range=rule.hessian_range)
     deviatoric *= charged_share(kept, len(basis) - 1)
     error = spherical + deviatoric
     hessian, bounds = bounded_hessian(hessian, rule, protocol.hessian_bound, n)
@@ -86,8 +86,7 @@ def _fit_in_chart(state, protocol, covariance, center):
         raw_hessian=least.slope,
         score_covariance=covariance,
         hessian=hessian,
-        hessian_error=error,
-        spherical_error=spherical,
+        errors=np.array([[spherical, deviatoric]]),
         information=np.linalg.inv(least.covariance),
         offset=offset,
         leftover=hessian @ (offset - step @ hessian @ offset),

@@ -140,15 +140,18 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         loss.check_space(geometry)
         length = bending_length(geometry, region, loss)
         rounds = self._make_rounds(n_participants, geometry, region, loss, length, tuning)
-        is_far = _asks_far(geometry, region, loss, rounds)
+        known = loss.target_hessian(geometry, region)
+        is_far = _asks_far(known, rounds)
         if is_far and tuning.working_region is None and tuning.radius is None:
             region = region._replace(holds_queries=True)
         radius = None
         if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
-            radius = tuning.radius or self._default_radius(
-                geometry, region, loss, length, planned, rounds
+            radius = tuning.radius or (
+                far_radius(region)
+                if is_far
+                else self._default_radius(geometry, region, loss, known, length, planned, rounds)
             )
         query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
@@ -156,7 +159,6 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         mechanism = widest_mechanism(mechanisms)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
         moment = moment_of_pairs(loss, geometry) if rounds is None else None
-        known = loss.target_hessian(geometry, region)
         inference = complete_rule(tuning.inference, known, geometry.dim, self._hessian, moment)
         gain = None
         if rounds is None:
@@ -245,12 +247,9 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             for group, epsilon in self.epsilon.items()
         }
 
-    def _default_radius(self, geometry, region, loss, length, planned, rounds):
+    def _default_radius(self, geometry, region, loss, known, length, planned, rounds):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
-        if _asks_far(geometry, region, loss, rounds):
-            return far_radius(region)
-        known = loss.target_hessian(geometry, region)
         maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
         mechanism = widest_mechanism(self._make_mechanisms(geometry, loss, widest))
@@ -309,7 +308,9 @@ def complete_rule(rule, known, dim, hessian="shrunk", moment=None):
     changes = {}
     if rule.hessian is None:
         changes = {"hessian": hessian, "moment": moment, **_known_fields(known, dim)}
-        stated = ("hessian_range", "prior_hessian", "prior_sd", "moment")
+        if rule.hessian_range is not None or rule.prior_hessian is not None:
+            changes.pop("hessian_blocks", None)  # they have bounds of their own
+        stated = ("hessian_range", "hessian_blocks", "prior_hessian", "prior_sd", "moment")
         changes |= {name: getattr(rule, name) for name in stated if getattr(rule, name) is not None}
     if rule.prior_hessian is not None and rule.guard is None:
         changes["guard"] = steady_guard_strength(dim)
@@ -323,7 +324,7 @@ def _known_fields(known, dim):
     if known.nearby_sd > 0:
         middle = (known.low + known.high) / 2 * np.eye(dim)
         return {"prior_hessian": tuple(map(tuple, middle)), "prior_sd": known.nearby_sd}
-    fields = {"hessian_range": (known.low, known.high)}
+    fields = {"hessian_range": (known.low, known.high), "hessian_blocks": known.blocks}
     return fields | ({"hessian": "isotropic"} if known.is_isotropic else {})
 
 
@@ -337,9 +338,8 @@ def prior_scale(rule, preconditioner):
     return scale if scale > 0 else None
 
 
-def _asks_far(geometry, region, loss, rounds):
+def _asks_far(known, rounds):
     """Whether rounds ask as far away as the region allows, for a Hessian that nobody knows."""
-    known = loss.target_hessian(geometry, region)
     is_open = known is None or known.low < known.high
     return is_open and rounds is not None and rounds.moment == "quadratic"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from geomstats_ldp.geometry.spaces.spd_affine import SecondMomentChart
 from geomstats_ldp.inference.moment_regression import predict_by_moment
 from geomstats_ldp.inference.sandwich import pool_groups
 from geomstats_ldp.score_regression import PredictedScore
+from geomstats_ldp.score_regression.blocks import blocks_of
 from geomstats_ldp.score_regression.shrinkage import spherical_part
 from geomstats_ldp.server.recursion import N_PAIRS, OF_PAIRS, SQUARES_OF_PAIRS, State
 from geomstats_ldp.server.regression import COMPLETE, CURRENT, sums_by_group
@@ -154,11 +156,21 @@ def weak_curvature(
     direction : array, shape [dim]
         Unit vector in frame coordinates.
     """
-    error, direction = weakest_direction(prediction)
-    spread = math.inf if rule.prior_sd is None else rule.prior_sd
-    if rule.hessian_range is not None:
+    found = [_weak_in_block(prediction, hessian, block) for block in blocks_of(rule, len(hessian))]
+    return max(found, key=lambda one: one[0])
+
+
+def _weak_in_block(prediction, hessian, block):
+    """The same among the directions of one block, of which alone something may be known."""
+    place = block.place
+    part = replace(prediction, slope=prediction.slope[:, place], growth=block.of(prediction.growth))
+    error, own = weakest_direction(part)
+    direction = np.zeros(len(hessian))
+    direction[place] = own
+    spread = math.inf if block.rule.prior_sd is None else block.rule.prior_sd
+    if block.rule.hessian_range is not None:
         # The mean square error of an estimate at the edge of the range.
-        low, high = rule.hessian_range
+        low, high = block.rule.hessian_range
         spread = min(spread, (high - low) / math.sqrt(3))
     if error == 0 or spread == 0:
         return 0.0, direction

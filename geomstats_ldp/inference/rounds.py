@@ -10,6 +10,7 @@ import numpy as np
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
+from geomstats_ldp.score_regression.blocks import blocks_of, rows_of_error
 from geomstats_ldp.score_regression.fit import hedged_step
 from geomstats_ldp.score_regression.hessian_error import guard_of_covariance, mean_product
 from geomstats_ldp.score_regression.shrinkage import (
@@ -34,7 +35,7 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
         + \tfrac{2 e^2}{d (d + 1)} |u|^2 I + l l^\top\} H_\gamma^{-1},
 
     where :math:`H_\gamma` is the Hessian over the root of the guard, but no smaller than it is
-    publicly known to be.
+    publicly known to be. Where the Hessian is block diagonal each block has its own e, u and guard.
 
     The second term is what the error of the Hessian makes of the distance over which the estimate
     is extrapolated, the third the bias of the hedge. No gain enters, and so no horizon. A raw
@@ -63,21 +64,15 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
             f"{fewest_participants(protocol)} if all are in one round; too few "
             "participants have answered"
         )
-    dim = protocol.dim
-    free = dim * (dim + 1) / 2
+    dim, blocks = protocol.dim, blocks_of(protocol.inference, protocol.dim)
     location = fit.score_covariance * np.trace(np.linalg.inv(fit.information)) / dim
     location = location + fit.told_covariance
-    entry = fit.hessian_error / free
     leftover = np.outer(fit.leftover, fit.leftover)
-    if fit.hessian_covariance is not None:
-        score = location + leftover + _error_of_slope(fit, location + leftover)
+    if fit.hessian_covariance is None:
+        score = _with_even_error(fit, protocol, blocks, location, leftover)
     else:
-        slope = entry * float(fit.offset @ fit.offset) * np.eye(dim)
-        score = location + slope + leftover
-    if fit.hessian_covariance is None and protocol.inference.hessian == "raw":
-        step = hedged_step(fit.hessian, fit.hessian_error)
-        score = score + entry * np.trace(step @ score @ step) * np.eye(dim)
-    guard, slope = _guarded(fit, protocol)
+        score = location + leftover + _error_of_slope(fit, location + leftover)
+    guard, slope = _guarded(fit, protocol, blocks)
     inverse = np.linalg.inv(slope)
     covariance = inverse @ score @ inverse
     return SandwichEstimate(
@@ -93,11 +88,24 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
     )
 
 
-def _error_of_slope(fit, score):
-    """What the error of the Hessian makes of the way to the target, shape [dim, dim].
+def _with_even_error(fit, protocol, blocks, location, leftover):
+    """Covariance of the score with an error of the Hessian that is spread evenly in each block."""
+    of_rows = rows_of_error(fit.errors.sum(axis=1), blocks)
+    sizes = [block.size for block in blocks]
+    lengths = [np.sum(fit.offset[block.place] ** 2) for block in blocks]
+    # Of the n (n + 1) / 2 free entries of a block each takes an even share of its error.
+    entries = 2 * of_rows / (np.repeat(sizes, sizes) + 1)
+    score = location + np.diag(entries * np.repeat(lengths, sizes)) + leftover
+    if protocol.inference.hessian == "raw":
+        step = hedged_step(fit.hessian, of_rows)
+        score = score + np.trace(step @ score @ step) * np.diag(entries)
+    return score
 
-    The errors of its entries are counted as they are, and so is the way of which nobody knows: the
-    error that is expected of the estimate.
+
+def _error_of_slope(fit, score):
+    """What the error of the Hessian makes of the way to the target, where all entries are told.
+
+    The way of which nobody knows counts too: the error that is expected of the estimate.
     """
     covariance = fit.hessian_covariance
     step = hedged_step(fit.hessian, mean_product(covariance, np.eye(len(score))))
@@ -105,19 +113,27 @@ def _error_of_slope(fit, score):
     return known + mean_product(covariance, step @ (score + known) @ step.T)
 
 
-def _guarded(fit, protocol):
-    """Guard, and the Hessian over its root: no less than what the Hessian is known to be."""
+def _guarded(fit, protocol, blocks):
+    """Largest guard of a block, and the Hessian over the roots of the guards.
+
+    It is no less than what the Hessian is known to be.
+    """
     rule, plan = protocol.inference, protocol.rounds
     asks_once = plan is not None and plan.query is not None
-    if asks_once or rule.guard is not None:
-        # As for pairs, what counts is the error of the slope before it is made symmetric. One query
-        # has no regression: its guard is against the bend of the logarithm.
-        error = slope_error(fit.hessian_error, protocol.dim)
-        guard = guard_of_error(error, fit.hessian, fit.hessian_floor, rule)
-    elif fit.hessian_covariance is not None:
-        guard = guard_of_covariance(fit.hessian_covariance, fit.hessian, rule)
-    else:
-        parts = fit.spherical_error, fit.hessian_error - fit.spherical_error
-        guard = guard_of_parts(*parts, fit.hessian, fit.hessian_floor, rule)
-    low = 0.0 if asks_once or rule.hessian_range is None else rule.hessian_range[0]
-    return guard, clip_eigenvalues(fit.hessian / math.sqrt(guard), low)
+    guards, slope = [], np.zeros_like(fit.hessian)
+    for block, errors in zip(blocks, fit.errors):
+        hessian = block.of(fit.hessian)
+        if asks_once or rule.guard is not None:
+            # As for pairs, what counts is the error of the slope before it is made symmetric. One
+            # query has no regression: its guard is against the bend of the logarithm.
+            error = slope_error(float(errors.sum()), block.size)
+            guard = guard_of_error(error, hessian, fit.hessian_floor, rule)
+        elif fit.hessian_covariance is not None:
+            guard = guard_of_covariance(fit.hessian_covariance, hessian, rule)
+        else:
+            guard = guard_of_parts(*errors, hessian, fit.hessian_floor, rule, protocol.dim)
+        known = block.rule.hessian_range
+        low = 0.0 if asks_once or known is None else known[0]
+        slope[block.place, block.place] = clip_eigenvalues(hessian / math.sqrt(guard), low)
+        guards.append(guard)
+    return max(guards), slope

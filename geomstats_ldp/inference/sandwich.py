@@ -20,7 +20,7 @@ from geomstats_ldp.score_regression.shrinkage import (
     covariance_floor,
     deviatoric_size,
     guard_of_error,
-    shrink_deviatoric,
+    shrink,
     spherical_part,
 )
 from geomstats_ldp.server.recursion import (
@@ -188,7 +188,7 @@ def shrink_hessian(regression, hessian_range=None):
     dim = len(regression.hessian)
     variance = np.trace(regression.score_covariance) / (2 * dim)
     noise = (dim * (dim + 1) / 2 - 1) * variance / (np.trace(regression.gram) / dim)
-    return shrink_deviatoric(regression.hessian, noise, hessian_range)
+    return shrink(regression.hessian, noise, hessian_range=hessian_range)
 
 
 def hessian_error(regression, kept, score_covariance, rule):

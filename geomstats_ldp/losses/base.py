@@ -31,7 +31,7 @@ class Loss(ABC):
     #: not.
     clips: ClassVar[bool] = True
 
-    #: Whether the loss states its `curvature`, so that rounds may ask for it.
+    #: Whether the loss states its `curvature`.
     states_curvature: ClassVar[bool] = False
 
     @abstractmethod
@@ -359,8 +359,6 @@ class Loss(ABC):
         r"""Second derivative of the loss of each datum along geodesics from a point.
 
         .. math:: \mathrm{Hess}\,\ell(a, a) = \frac{d^2}{ds^2}\,\ell(\exp_q(s a))\Big|_{s = 0}.
-
-        A loss that has it says `states_curvature`.
 
         Parameters
         ----------

@@ -10,6 +10,7 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
+from geomstats_ldp.geometry.spaces.product import ProductGeometry
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
 from geomstats_ldp.losses.scoring import score_coords, score_into
 from geomstats_ldp.losses.target_hessian import TargetHessian
@@ -66,8 +67,21 @@ class FrechetLoss(RadialLoss):
         return float(hessian_comparison(geometry, largest))
 
     def target_hessian(self, geometry: Geometry, region: WorkingRegion) -> TargetHessian | None:
-        """Bounds by comparison with constant curvature; the identity on flat spaces."""
-        return mean_hessian(geometry, *self.largest_spread(geometry, region))
+        """Bounds by comparison with constant curvature; the identity on flat spaces.
+
+        On a product they are of each factor: the squared distance is a sum over the factors, also
+        of data that were moved, so that its Hessian is block diagonal.
+        """
+        spread = self.largest_spread(geometry, region)
+        known = mean_hessian(geometry, *spread)
+        if known is None or geometry.is_flat or not isinstance(geometry, ProductGeometry):
+            return known
+        blocks = []
+        for factor in geometry.simple_factors():
+            # No part of a distance is longer than the whole.
+            own = mean_hessian(factor, *spread)
+            blocks.append((factor.dim, own.low, own.high))
+        return known._replace(blocks=tuple(blocks))
 
     def moment(self, geometry: Geometry) -> str | None:
         """Quadratic on flat spaces, where the score is x - y."""

@@ -84,7 +84,7 @@ def plot_on_poincare_disc(
     curve = to_ball(region.points_at(region.outline(circle(_N_VERTICES))))
     ax = open_axes(ax, "plot_on_poincare_disc", size=SQUARE)
     if is_bare(ax):
-        _draw_disc(ax)
+        _draw_disc(ax, side=-1 if to_ball(region.center)[1] > 0 else 1)
     style = curve_style(kwargs)
     ax.plot(*points.T, **{**POINTS, "alpha": ink(len(points)), "zorder": 3})
     ax.fill(*curve.T, color=style["color"], alpha=FILL, linewidth=0, zorder=4)
@@ -94,14 +94,15 @@ def plot_on_poincare_disc(
     return ax
 
 
-def _draw_disc(ax):
+def _draw_disc(ax, side):
+    """The disc, with the names of its circles above (side 1) or below (-1) the origin."""
     directions = circle(_N_VERTICES)
     for direction in circle(2 * _N_GEODESICS + 1)[:_N_GEODESICS]:
         guide(ax, *zip(-direction, direction))
     for distance in _DISTANCES:
         radius = math.tanh(distance / 2)
         guide(ax, *(radius * directions).T)
-        ax.text(0, radius, f"distance {distance}", **_LABEL)
+        ax.text(0, side * radius, f"distance {distance}", **_LABEL)
     guide(ax, *directions.T, color="k", linewidth=1)
     ax.set_aspect("equal")
     ax.set(xlim=(-1.02, 1.02), ylim=(-1.02, 1.02), xticks=[-1, 0, 1], yticks=[-1, 0, 1])

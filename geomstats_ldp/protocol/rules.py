@@ -31,6 +31,17 @@ MOST_FEATURES = 32
 _PLAIN = {"float": float, "int": int, float: float, int: int}
 
 
+def _range(name, bounds):
+    """Return bounds on eigenvalues as a pair of floats, or raise a ProtocolError."""
+    pair = real_array(name, bounds)
+    if pair.shape != (2,) or not (0 <= pair[0] <= pair[1] and 0 < pair[1] < math.inf):
+        raise ProtocolError(
+            f"{name} must be (low, high) with 0 <= low <= high, high positive and finite; got "
+            f"{bounds!r}"
+        )
+    return tuple(pair.tolist())
+
+
 class Rule:
     """Plain numbers of a public rule."""
 
@@ -168,6 +179,10 @@ class InferenceRule(Rule):
         It takes the place of shrinkage.
     prior_sd : float, optional
         Standard deviation of an entry of the Hessian about its prior, in units of the Hessian.
+    hessian_blocks : tuple of (size, low, high), optional
+        Sizes of the blocks on the diagonal, in frame coordinates, outside of which the Hessian is
+        zero, and public bounds on the eigenvalues of each; one with low = high is that multiple of
+        the identity. An estimator sets it on products of spaces, where its loss says so.
     moment : {"second"}, optional
         In pairs on the unit sphere, that scores are linear in the second moment of the data: score
         regions then rest on the exact regression of all messages on it. The state has
@@ -190,6 +205,7 @@ class InferenceRule(Rule):
     prior_hessian: tuple | None = None
     prior_sd: float | None = None
     moment: str | None = None
+    hessian_blocks: tuple | None = None
 
     def __post_init__(self):
         for name in ("ridge", "hessian_unit", "covariance_unit", "guard_cap"):
@@ -202,15 +218,19 @@ class InferenceRule(Rule):
         check_choice("divisor", self.divisor, DIVISORS)
         check_bool("horizon", self.horizon)
         check_choice("moment", self.moment, (None, "second"))
-        self._check_range()
+        if self.hessian_range is not None:
+            object.__setattr__(self, "hessian_range", _range("hessian_range", self.hessian_range))
         self._check_prior()
+        if self.hessian_blocks is not None:
+            self._check_blocks()
         self._settle()
 
     def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without `moment` where there is none."""
+        """Plain record, for JSON; without `moment` and `hessian_blocks` where there are none."""
         record = super().to_spec()
-        if self.moment is None:
-            del record["moment"]
+        for name in ("moment", "hessian_blocks"):
+            if record[name] is None:
+                del record[name]
         return record
 
     def settled(self) -> InferenceRule:
@@ -218,7 +238,7 @@ class InferenceRule(Rule):
         return replace(self, hessian=self.hessian or "shrunk")
 
     def check_dimension(self, dim: int) -> None:
-        """Refuse a prior of another dimension.
+        """Refuse a prior or blocks of another dimension.
 
         Parameters
         ----------
@@ -227,21 +247,36 @@ class InferenceRule(Rule):
         Raises
         ------
         ProtocolError
-            If the shape of `prior_hessian` is not (dim, dim).
+            If the shape of `prior_hessian` is not (dim, dim), or the sizes of `hessian_blocks` do
+            not add up to dim.
         """
         if self.prior_hessian is not None:
             check_shape("prior_hessian", self.prior_hessian, (dim, dim))
-
-    def _check_range(self):
-        if self.hessian_range is None:
-            return
-        bounds = real_array("hessian_range", self.hessian_range)
-        if bounds.shape != (2,) or not (0 <= bounds[0] <= bounds[1] and 0 < bounds[1] < math.inf):
+        if self.hessian_blocks is not None and sum(self._block_sizes) != dim:
             raise ProtocolError(
-                "hessian_range must be (low, high) with 0 <= low <= high, high positive and "
-                f"finite; got {self.hessian_range!r}"
+                f"sizes of hessian_blocks must add up to the dimension {dim}; got "
+                f"{self._block_sizes}"
             )
-        object.__setattr__(self, "hessian_range", tuple(bounds.tolist()))
+
+    @property
+    def _block_sizes(self):
+        return [size for size, _, _ in self.hessian_blocks]
+
+    def _check_blocks(self):
+        if self.hessian not in ("shrunk", None) or self.prior_hessian is not None:
+            raise ProtocolError(
+                "hessian_blocks must be None unless hessian is 'shrunk' and has no prior; got "
+                f"hessian={self.hessian!r} and prior_hessian={self.prior_hessian!r}"
+            )
+        blocks = []
+        for block in self.hessian_blocks:
+            if np.shape(block) != (3,):
+                raise ProtocolError(
+                    f"hessian_blocks must be a sequence of (size, low, high); got {block!r}"
+                )
+            size = check_integer("size of hessian_blocks", block[0])
+            blocks.append((size, *_range("hessian_blocks", block[1:])))
+        object.__setattr__(self, "hessian_blocks", tuple(blocks))
 
     def _check_prior(self):
         if (self.prior_hessian is None) != (self.prior_sd is None):

@@ -21,21 +21,21 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import project
 from geomstats_ldp.score_regression.answers import Answers, pooled_covariance
+from geomstats_ldp.score_regression.blocks import (
+    basis_within,
+    blocks_of,
+    possible_hessians,
+    rows_of_error,
+    usable_hessian,
+)
 from geomstats_ldp.score_regression.curvature import curvature_answers, known_apart
 from geomstats_ldp.score_regression.following import Chart, bias_of_following
 from geomstats_ldp.score_regression.hessian_error import mean_product
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
-    hessian_basis,
     third_derivative_design,
     unsaturated,
-)
-from geomstats_ldp.score_regression.shrinkage import (
-    bounded_hessian,
-    charged_share,
-    deviatoric_size,
-    shrink_deviatoric,
 )
 
 #: Charts through which an estimate is brought, each about the estimate before.
@@ -68,10 +68,9 @@ class ScoreFit:
         What of it comes from centres that follow the noise; see `bias_of_following`.
     hessian : array, shape [dim, dim]
         The same less its bias, shrunk by its noise and with eigenvalues in their public range.
-    hessian_error : float
-        Expected squared Frobenius norm of its error.
-    spherical_error : float
-        What of it is in the mean eigenvalue; zero where one query is asked, which has no use of it.
+    errors : array, shape [n_blocks, 2]
+        Expected squared Frobenius norms of its error in each block on its diagonal: of the mean
+        eigenvalue, and of the deviatoric part. Where one query is asked, all is in the second.
     information : array, shape [dim, dim]
         Inverse covariance, in units of the score variance, of the gradient at the mean query point,
         by the noise of the messages.
@@ -101,8 +100,7 @@ class ScoreFit:
     raw_hessian: np.ndarray
     hessian_bias: np.ndarray
     hessian: np.ndarray
-    hessian_error: float
-    spherical_error: float
+    errors: np.ndarray
     information: np.ndarray
     told_covariance: np.ndarray
     gram: np.ndarray
@@ -114,6 +112,11 @@ class ScoreFit:
     hessian_bound_active: bool
     is_cut: bool
     hessian_covariance: np.ndarray | None = None
+
+    @property
+    def hessian_error(self) -> float:
+        """Expected squared Frobenius norm of the error of the Hessian."""
+        return float(np.sum(self.errors))
 
 
 def fit_scores(protocol, state, points, twin=None, for_region=True):
@@ -173,8 +176,8 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, t
     off the Hessian, after the step.
     """
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
-    basis = hessian_basis(geometry, protocol.rounds.moment, rule.hessian == "isotropic")
     weights = round_weights[answers.rounds]
+    basis, fixed = possible_hessians(geometry, protocol.rounds.moment, rule)
     coords, maps, frames = charted(geometry, twin, answers.points, center)
     coords = unsaturated(protocol, answers, center, coords, twin)
     design = design_matrices(
@@ -183,34 +186,34 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, t
     covariance = pooled_covariance(protocol, answers, weights, maps)
     variance = float(np.trace(covariance)) / dim
     share = answers.counts * answers.precision * weights
-    means = np.einsum("nij,nj->ni", maps, answers.means)
+    means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ fixed
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
     known = known_apart(protocol, told, center, basis, variance, round_weights)
     estimate, own, told, gram, penalty = _least_squares(
         design, bend, pull, share, weights, means, rule, basis, variance, answers.n, known
     )
-    raw = np.einsum("k,kij->ij", estimate[dim:], basis)
-    noise = variance * (own + told)
-    hessian, error, bounds = _usable_hessian(protocol, raw, noise, basis, answers.n)
+    raw = fixed + np.einsum("k,kij->ij", estimate[dim:], basis)
+    noise = variance * (own + told)[dim:, dim:]
+    hessian, errors, bounds = usable_hessian(protocol, raw, noise, basis, answers.n)
     # From the mean query point, where the gradient is least tied to the error of the Hessian.
     counted = share
     if protocol.rounds.saturation > 0:
         counted = intercept_weights(share, bend, pull)
     pivot = counted @ coords / counted.sum()
     gradient = estimate[:dim] + raw @ pivot
-    by_entry = protocol.rounds.curvature_rounds is not None
-    own_error = mean_product(noise[dim:, dim:], np.eye(dim)) if by_entry else sum(error)
-    step = hedged_step(hessian, own_error)
+    by_entry, blocks = protocol.rounds.curvature_rounds is not None, blocks_of(rule, dim)
+    rows = rows_of_error(errors.sum(axis=1), blocks)
+    step = hedged_step(hessian, mean_product(noise, np.eye(dim)) if by_entry else rows)
     target = pivot - step @ gradient
     point, is_cut = _move(protocol, center, target, twin)
     offset = pivot - target
     bias = np.zeros((dim, dim))
     if is_unbiased and rule.hessian != "raw":
         place = Chart(center, coords, maps, frames, basis, bend, known)
-        steps = partial(hedged_step, hessian)
+        steps = partial(_step_by_noise, hessian, basis, blocks)
         bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)
-        hessian, error, bounds = _usable_hessian(protocol, raw - bias, noise, basis, answers.n)
+        hessian, errors, bounds = usable_hessian(protocol, raw - bias, noise, basis, answers.n)
     at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
     return ScoreFit(
         point=point,
@@ -220,36 +223,42 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, t
         raw_hessian=raw,
         hessian_bias=bias,
         hessian=hessian,
-        hessian_error=sum(error),
-        spherical_error=error[0],
+        errors=errors,
         information=np.linalg.inv(at_pivot @ own @ at_pivot.T),
         told_covariance=variance * at_pivot @ told @ at_pivot.T,
         gram=gram,
         offset=offset,
         leftover=hessian @ (offset - step @ hessian @ offset),
         is_cut=is_cut,
-        hessian_covariance=noise[dim:, dim:] if by_entry else None,
+        hessian_covariance=noise if by_entry else None,
         **bounds,
     )
 
 
-def hedged_step(hessian, error):
-    """Matrix by which a step multiplies the gradient, for a Hessian with this square error.
+def hedged_step(hessian, square):
+    """Matrix by which a step multiplies the gradient.
 
     Parameters
     ----------
     hessian : array, shape [dim, dim]
-    error : float or array, shape [dim, dim]
-        Expected squared Frobenius norm of its error, if that is spread evenly, or the expected
-        square of the matrix.
+    square : float or array, shape [dim] or [dim, dim]
+        Expected square of the error of the Hessian, or the diagonal of that where it is diagonal:
+        the expected squared error of each row.
 
     Returns
     -------
     step : array, shape [dim, dim]
     """
-    dim = len(hessian)
-    hedge = HEDGE * error / dim * np.eye(dim) if np.ndim(error) == 0 else HEDGE * error
-    return hessian @ np.linalg.inv(hessian @ hessian + hedge)
+    square = square if np.ndim(square) == 2 else square * np.eye(len(hessian))
+    return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * square)
+
+
+def _step_by_noise(hessian, basis, blocks, noise):
+    """Step for a Hessian whose coefficients have a covariance, shape [n_basis, n_basis]."""
+    errors = [
+        np.trace(noise[np.ix_(own, own)]) for own in (basis_within(basis, one) for one in blocks)
+    ]
+    return hedged_step(hessian, rows_of_error(errors, blocks))
 
 
 def intercept_weights(share, bend, pull):
@@ -319,28 +328,6 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     own, told = outer @ meat @ outer.T, outer[:, kept] @ noise @ outer[:, kept].T
     penalty = np.repeat([0.0, weight * size**2, pull], [dim, len(basis), bend.shape[2]])
     return outer @ moments, own, told, gram * size**2, penalty
-
-
-def _usable_hessian(protocol, raw, spread, basis, n):
-    """Hessian that can be inverted, its expected square error, and the bounds put upon it.
-
-    The error is that of the mean eigenvalue, and that of the deviatoric part.
-    """
-    rule, dim = protocol.inference, protocol.dim
-    noise = spread[dim:, dim:]
-    trace = np.einsum("kii->k", basis) / math.sqrt(dim)
-    spherical = float(trace @ noise @ trace)
-    deviatoric = max(float(np.trace(noise)) - spherical, 0.0)
-    hessian, kept = raw, 1.0
-    if rule.hessian == "shrunk" and rule.prior_hessian is None:
-        hessian, kept = shrink_deviatoric(raw, deviatoric, rule.hessian_range)
-    deviatoric *= charged_share(kept, len(basis) - 1)
-    if rule.hessian_range is not None:
-        low, high = rule.hessian_range
-        spherical = min(spherical, dim * (high - low) ** 2 / 3)
-        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
-    hessian, bounds = bounded_hessian(hessian, rule, protocol.hessian_bound, n)
-    return hessian, (spherical, deviatoric), bounds
 
 
 def _move(protocol, center, coords, twin):

@@ -58,7 +58,7 @@ def bias_of_following(
     weights: np.ndarray,
     penalty: np.ndarray,
     variance: float,
-    step_of: Callable[[float], np.ndarray],
+    step_of: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
     """Bias that the noise of the centres leaves in the Hessian by least squares.
 
@@ -74,8 +74,8 @@ def bias_of_following(
     variance : float
         Of a coordinate of one score.
     step_of : callable
-        From the expected squared error of the Hessian to the matrix by which a step multiplies the
-        gradient, shape [dim, dim].
+        From the covariance of the coefficients of the Hessian, shape [n_basis, n_basis], to the
+        matrix by which a step multiplies the gradient, shape [dim, dim].
 
     Returns
     -------
@@ -101,7 +101,7 @@ def bias_of_following(
     common = np.zeros((len(normals), n_columns, dim))
     for number in np.unique(answers.rounds[answers.rounds > 0]):
         before = _inverse(normals[:number].sum(axis=0) + added, units)
-        step = step_of(variance * float(np.trace(before[slopes, slopes])))
+        step = step_of(variance * before[slopes, slopes])
         noise = (meats[:number].sum(axis=0) + told) @ before[:, :dim] @ step
         common[number] = variance * inverse @ noise
     moved = np.zeros(n_columns)

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from geomstats_ldp.score_regression.answers import Answers
+from geomstats_ldp.score_regression.blocks import blocks_of, possible_hessians
 from geomstats_ldp.score_regression.curvature import curvature_answers, known_apart
 from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
-    hessian_basis,
     third_derivative_design,
     unsaturated,
 )
@@ -121,8 +121,8 @@ def regress_about(protocol, state, points, fit, twin=None):
     round_weights = np.ones(state.n_opened)
     if moment is None:
         round_weights = bending_weights(protocol, answers, state.centers, fit)
-    rule, known = protocol.inference, np.zeros((dim, dim))
-    basis = hessian_basis(geometry, moment, rule.hessian == "isotropic")
+    rule = protocol.inference
+    basis, known = possible_hessians(geometry, moment, rule)
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
         basis, known = basis[:0], rule.hessian_range[0] * np.eye(dim)
     coords, maps, frames = charted(geometry, twin, answers.points, fit.point)
@@ -155,8 +155,16 @@ def ratio_along(protocol, basis):
     and all symmetric matrices, dim for multiples of the identity. On the Grassmannian of k planes
     it is attained where u joins one direction to another: an error has there k - 1 independent
     parts from one block, p - k - 1 from the other and one from both, of dim in all.
+
+    Returns
+    -------
+    ratio : float or array, shape [dim]
+        Of each coordinate that u may be along, where the Hessian is block diagonal.
     """
     dim, n_basis = protocol.dim, len(basis)
+    if protocol.inference.hessian_blocks is not None:
+        sizes = [block.size for block in blocks_of(protocol.inference, dim)]
+        return 2 * dim / (np.repeat(sizes, sizes) + 1)
     if n_basis == 1:
         return dim
     if n_basis in (0, dim * (dim + 1) // 2):
@@ -249,7 +257,7 @@ def bounded_by_growth(estimate, covariance, basis, known, least, along):
         Part of the Hessian that is publicly known.
     least : array, shape [dim + n_basis, dim + n_basis]
         What the covariance of a prediction is at least.
-    along : float
+    along : float or array, shape [dim]
         From `ratio_along`.
 
     Returns
@@ -269,7 +277,8 @@ def bounded_by_growth(estimate, covariance, basis, known, least, along):
         growth = _total(basis, spread)
         mixed = np.einsum("ik,kij->j", covariance[:dim, dim:], weighted)
         pivot = -np.linalg.pinv(growth, hermitian=True) @ mixed
-    return PredictedScore(estimate[:dim], slope, at_pivot, pivot, along * growth)
+    root = np.sqrt(np.broadcast_to(along, dim))
+    return PredictedScore(estimate[:dim], slope, at_pivot, pivot, root[:, None] * growth * root)
 
 
 def _no_less_than(matrix, least):

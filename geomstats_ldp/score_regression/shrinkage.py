@@ -16,18 +16,20 @@ def spherical_part(matrix):
     return np.trace(matrix) / len(matrix) * np.eye(len(matrix))
 
 
-def shrink_deviatoric(hessian, noise, hessian_range=None):
-    """Shrink the deviatoric part of an estimated Hessian by the noise it carries.
+def shrink(hessian, noise, multiple=None, hessian_range=None):
+    """Shrink an estimated Hessian to a multiple of the identity by the noise it carries.
 
     Parameters
     ----------
     hessian : array, shape [dim, dim]
         Symmetric.
     noise : float
-        Expected squared Frobenius norm of the noise of its deviatoric part.
+        Expected squared Frobenius norm of the noise of what is shrunk.
+    multiple : float, optional
+        None takes the mean eigenvalue, so that the deviatoric part is shrunk.
     hessian_range : tuple (low, high), optional
-        Public range of the eigenvalues, under which no more is kept than the share of
-        `deviatoric_size` in it plus noise.
+        Public range of the eigenvalues, under which no more is kept than the share of what can be
+        expected in it, `deviatoric_size` for a deviatoric part, in it plus noise.
 
     Returns
     -------
@@ -35,14 +37,18 @@ def shrink_deviatoric(hessian, noise, hessian_range=None):
     kept : float
         The share kept; one where there is nothing to shrink.
     """
-    spherical = spherical_part(hessian)
-    deviatoric = hessian - spherical
-    size = float(np.sum(deviatoric**2))
+    dim = len(hessian)
+    middle = spherical_part(hessian) if multiple is None else multiple * np.eye(dim)
+    away = hessian - middle
+    size = float(np.sum(away**2))
     kept = max(0.0, 1.0 - noise / size) if size > 0 else 1.0
     if hessian_range is not None and noise > 0:
-        signal = deviatoric_size(len(hessian), hessian_range)
+        signal = deviatoric_size(dim, hessian_range)
+        if multiple is not None:
+            low, high = hessian_range
+            signal += dim * (high - low) ** 2 / 3
         kept = min(kept, signal / (signal + noise))
-    return spherical + kept * deviatoric, kept
+    return middle + kept * away, kept
 
 
 def charged_share(kept, n_entries):
@@ -156,16 +162,29 @@ def slope_error(hessian_error, dim):
     return math.sqrt(2 * dim / (dim + 1) * hessian_error)
 
 
-def guard_of_parts(spherical, deviatoric, hessian, floor, rule):
+def guard_of_parts(spherical, deviatoric, hessian, floor, rule, dim):
     """Guard against an error whose spherical and deviatoric part have these squared norms.
 
     It is 1 + a_s u_s^2 + a_d u_d^2, what the 95% quantile of the statistic asks for to second order
     in normal errors of either kind; see docs/theory/rounds.md.
+
+    Parameters
+    ----------
+    spherical, deviatoric : float
+        Of one block on the diagonal of the Hessian, which may be all of it.
+    hessian : array, shape [size, size]
+        This block.
+    floor : float
+        Of the norm that errors are relative to.
+    rule : InferenceRule
+    dim : int
+        Of the parameter.
     """
-    dim = len(hessian)
+    n = len(hessian)
     size = max(float(np.linalg.norm(hessian)), floor)
-    relative = slope_error(spherical + deviatoric, dim) / size
+    relative = slope_error(spherical + deviatoric, n) / size
     excess = 2 * special.gammaincinv(dim / 2, 0.95) - dim  # of the quantile over the mean
     counted = min(1.0, rule.guard_cap / relative) ** 2 if relative > 0 else 1.0
-    parts = (excess - 1) * spherical + (1 + 2 * (excess - 2) / (dim + 2)) * deviatoric
+    weight = (excess - 2) / (dim + 2)
+    parts = (1 + (n + 2) * weight) * spherical + (1 + 2 * weight) * deviatoric
     return 1.0 + counted * parts / size**2

@@ -41,17 +41,52 @@ def check_target_hessian(case):
         f"target_hessian: expected 0 <= low <= high and nearby_sd >= 0, all finite; got {known}",
     )
     room = 1e-5 * max(1.0, case.hessian_bound)  # finite differences
+    _check_blocks(case, known, room)
     thirds, alone = (slice(start, None, 3) for start in range(3)), range(0, len(case.clipped), 5)
     for rows in (slice(None), *thirds, *(slice(i, i + 1) for i in alone)):
         data = case.clipped[rows]
         target = find_target(case, data)
         if target is None:
             continue
-        values = np.linalg.eigvalsh(_hessians(case, target, data).mean(axis=0))
+        hessian = _hessians(case, target, data).mean(axis=0)
+        values = np.linalg.eigvalsh(hessian)
         require_at_most(values, known.high + room, "eigenvalue of a Hessian, target_hessian.high")
         require_at_most(known.low, values[0] + room, "target_hessian.low, eigenvalue of a Hessian")
         if known.is_isotropic:
             require_at_most(np.ptp(values), room, "spread of the eigenvalues, is_isotropic")
+        for place, low, high in _places(known.blocks):
+            values = np.linalg.eigvalsh(hessian[place, place])
+            require_at_most(values, high + room, "eigenvalue of a block, high of target_hessian")
+            require_at_most(low, values[0] + room, "low of target_hessian, eigenvalue of a block")
+
+
+def _check_blocks(case, known, room):
+    """Blocks are all there is of the Hessian of each datum, at any query."""
+    if known.blocks is None:
+        return
+    sizes = [block[0] for block in known.blocks]
+    require(
+        sum(sizes) == case.geometry.dim,
+        f"blocks of target_hessian: expected sizes that add up to the dimension; got {sizes}",
+    )
+    inside = np.zeros((case.geometry.dim,) * 2, dtype=bool)
+    for place, _, _ in _places(known.blocks):
+        inside[place, place] = True
+    for point in case.queries:
+        hessians = _hessians(case, point, case.clipped)
+        require_at_most(np.abs(hessians[:, ~inside]), room, "Hessian outside of its blocks")
+        for place, low, high in _places(known.blocks):
+            if low == high:
+                off = np.abs(hessians[:, place, place] - low * np.eye(place.stop - place.start))
+                require_at_most(off, room, "block of one multiple of the identity against it")
+
+
+def _places(blocks):
+    """Slice of each block with its bounds."""
+    start = 0
+    for size, low, high in blocks or ():
+        yield slice(start, start + size), low, high
+        start += size
 
 
 def check_curvature(case):

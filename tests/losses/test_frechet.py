@@ -159,7 +159,7 @@ def test_bounds_at_a_mean_are_those_of_constant_curvature(setting_of):
     chord = (1 - 1.2 / math.tan(1.2)) * (0.8 / 1.2) ** 2
     scaled = 0.8 * math.sqrt(0.5)
     assert known["sphere2"][:2] == pytest.approx((1 - chord, 1.0), rel=1e-9)
-    assert known["euclidean"] == (1.0, 1.0, False, 0.0)
+    assert known["euclidean"] == (1.0, 1.0, False, 0.0, None)
     assert known["hyperboloid2"][:2] == pytest.approx((1.0, 0.8 / math.tanh(0.8)), rel=1e-9)
     assert known["affine3"][:2] == pytest.approx((1.0, scaled / math.tanh(scaled)), rel=1e-9)
 

@@ -74,6 +74,7 @@ CHANGES = {
     "gain": {"gain": GainRule(0.5, 10.0, 0.6, 0.51)},
     "inference": {"inference": InferenceRule(guard=1.0)},
     "hessian_range": {"inference": InferenceRule(hessian_range=(0.5, 4.0))},
+    "hessian_blocks": {"inference": InferenceRule(hessian_blocks=((1, 0.5, 4.0), (1, 1.0, 1.0)))},
     "retraction": {"retraction": "projection"},
     "initial_point": {"initial_point": np.array([1.0, 0.0, 0.0])},
     "reference": {"reference": np.array([1.0, 0.0, 0.0])},
@@ -240,6 +241,32 @@ def test_a_range_of_the_hessian_is_one(bounds):
     with pytest.raises(ProtocolError, match="hessian_range must be"):
         InferenceRule(hessian_range=bounds)
     assert InferenceRule(hessian_range=[1, 2]) == InferenceRule(hessian_range=(1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"hessian_blocks": [(2, 0.5)]}, "sequence of"),
+        ({"hessian_blocks": [(0, 0.5, 1.0)]}, "size of hessian_blocks must be"),
+        ({"hessian_blocks": [(2, 1.0, 0.5)]}, r"hessian_blocks must be \(low, high\)"),
+        ({"hessian_blocks": [(2, 0.5, 1.0)], "hessian": "raw"}, "unless hessian is 'shrunk'"),
+        (
+            {"hessian_blocks": [(2, 0.5, 1.0)], "prior_hessian": np.eye(2), "prior_sd": 1.0},
+            "unless hessian is 'shrunk' and has no prior",
+        ),
+    ],
+)
+def test_blocks_of_the_hessian_are_checked(fields, match):
+    with pytest.raises(ProtocolError, match=match):
+        InferenceRule(**fields)
+    blocks = [[1, 0.5, 1], [2, 1, 1]]
+    assert InferenceRule(hessian_blocks=blocks).hessian_blocks == ((1, 0.5, 1.0), (2, 1.0, 1.0))
+
+
+def test_blocks_of_the_hessian_fill_the_space(pca_protocol):
+    rule = InferenceRule(hessian_blocks=((1, 0.5, 1.0), (2, 1.0, 1.0)))
+    with pytest.raises(ProtocolError, match="add up to the dimension 2"):
+        pca_protocol(inference=rule)
 
 
 def test_a_range_of_the_hessian_begins_under_its_bound(pca_protocol):

@@ -153,10 +153,10 @@ def test_at_the_pivot_the_gradient_is_not_tied_to_the_hessian():
 def test_the_region_counts_how_far_the_target_may_be_from_the_queries():
     """With a raw Hessian: the same but for nu tr(M C_0 M) H^-2, C_0 the covariance of the score."""
     fit = answered(make(5.0), lambda points: points @ HESSIAN)[-1]
-    fit = replace(fit, offset=np.array([0.3, -0.2]), spherical_error=0.0)
+    fit = replace(fit, offset=np.array([0.3, -0.2]))
     protocol = make(5.0)
     for error in (0.001, 0.9):
-        noisy = replace(fit, hessian_error=error)
+        noisy = replace(fit, errors=np.array([[0.0, error]]))
         plain, counted = (
             estimate_round_sandwich(
                 noisy, replace(protocol, inference=replace(protocol.inference, hessian=kind))
@@ -186,7 +186,7 @@ def test_how_far_the_target_is_from_the_queries():
         model.fit(X, y)
         fit = model.server_.fit()
         target = truth / [model.protocol_.loss_spec["intercept"], 1, 1]
-        step = hedged_step(fit.hessian, fit.hessian_error)
+        step = hedged_step(fit.hessian, fit.hessian_error / 3)
         location = np.trace(np.linalg.inv(fit.information)) / 3 * fit.score_covariance
         expected = fit.offset @ fit.offset + np.trace(step @ location @ step)
         squares.append([np.sum((fit.point + fit.offset - target) ** 2), expected])

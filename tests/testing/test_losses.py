@@ -68,6 +68,12 @@ class ClaimsIsotropy(Interpreted):
         return TargetHessian(0.0, self.norm_bound**2, is_isotropic=True)
 
 
+class ClaimsBlocks(Interpreted):
+    def target_hessian(self, geometry, region):
+        largest = self.norm_bound**2
+        return TargetHessian(0.0, largest, blocks=((1, 0.0, largest), (1, 0.0, largest)))
+
+
 class NoClipping(Interpreted):
     def clip(self, geometry, data):
         return data
@@ -156,6 +162,7 @@ BROKEN = {
     ClaimsTooLittle: "eigenvalue of a Hessian, target_hessian.high: expected at most",
     ClaimsNonsense: "target_hessian: expected 0 <= low <= high",
     ClaimsIsotropy: "spread of the eigenvalues, is_isotropic: expected at most",
+    ClaimsBlocks: "Hessian outside of its blocks: expected at most",
     NoClipping: "check_score_bound_on_adversarial_data",
     HalvingClip: "clipping clipped data",
     ClipsInPlace: "which must not change them",

@@ -60,6 +60,14 @@ class ProductGeometry(Geometry):
         """Origins of the factors."""
         return join(space, [origin_of(factor) for factor in space.factors])
 
+    def simple_factors(self):
+        """Factors in the order of frame coordinates; those of a factor that is a product itself."""
+        parts = []
+        for factor in self.factors:
+            is_product = isinstance(factor, ProductGeometry)
+            parts.extend(factor.simple_factors() if is_product else [factor])
+        return parts
+
     # ---------------------------------------------------------------- layout
 
     def split(self, array):

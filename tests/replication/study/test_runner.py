@@ -12,7 +12,7 @@ from geomstats_ldp.replication.study.methods import METHODS, Cell, run_cell
 from geomstats_ldp.replication.study.runner import open_study, run_study, study_cells
 
 CHECKPOINTS, REPETITIONS, SEED = [200, 400], 23, 5
-CELLS = study_cells("A", (8.0, 2.0), ("privunit",), ("spr", "half_sample"), ("paper",))
+CELLS = study_cells("A", (8.0, 2.0), ("privunit",), ("spr", "rounds"), None)
 
 
 def open_folder(folder):
