@@ -8,6 +8,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats_ldp.losses import (
     LOSSES,
     FrechetLoss,
+    LogisticRegressionLoss,
     PCALoss,
     PseudoHuberLoss,
     TargetHessian,
@@ -235,3 +236,23 @@ def test_sound_transforms_pass_at_any_scale(scale):
             np.zeros(2),
         )
     )
+
+
+class WrongCurvature(LogisticRegressionLoss):
+    """Of probabilities that are a twentieth off; without its twin, so that nothing is compiled."""
+
+    name = "wrong_curvature"
+
+    def twin(self):
+        return None
+
+    def curvature(self, geometry, point, data, directions):
+        return 0.95 * super().curvature(geometry, point, data, directions)
+
+
+def test_a_wrong_curvature_is_caught(monkeypatch):
+    monkeypatch.setitem(LOSSES, "wrong_curvature", WrongCurvature)
+    loss = WrongCurvature(feature_bound=2.0, intercept=1.0)
+    with pytest.raises(ConformanceError) as caught:
+        run_checks(LossCase(loss, Euclidean(3), np.zeros(3)))
+    assert "fails 1 checks\n* check_curvature: curvature less that of" in str(caught.value)
