@@ -47,8 +47,11 @@ MODELS = {
 
 
 @pytest.mark.parametrize(
-    "model",  # that of a covariance of three columns compiles for this test alone
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "covariance")) for name in MODELS],
+    "model",  # two of them compile for this test alone
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("covariance", "direction")))
+        for name in MODELS
+    ],
 )
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
