@@ -116,6 +116,10 @@ class NormServer:
         """Stand-in for the points of a round."""
         return _POINT
 
+    def directions(self, number, index):
+        """None: a norm is asked for along none."""
+        return None
+
     def add_coords(self, rounds, directions, coords):
         """Add answers by the estimates of single people, positive in the bins of their set."""
         self._parts = (*self._parts, (coords > 0).astype(float))

@@ -48,8 +48,8 @@ class Tuning(BaseEstimator):
         alike. Default e_1, -e_1, ..., e_d, -e_d. The shorter it is, the sooner a region.
         "adaptive", in rounds of losses that state a third derivative, takes the default cycle and
         makes offsets longer, up to four times, in the directions in which the curvature found in
-        earlier rounds is small. It is made for Huber regression with correlated features; wide
-        rounds of logistic regression do so by default.
+        earlier rounds is small, in place of rounds that ask for curvature; wide rounds of logistic
+        regression do so where there are none of these.
     pairs_per_round : int, default=1
         Query pairs that are asked at the same iterate, and so can be answered at the same time.
     radius : RadiusRule, optional

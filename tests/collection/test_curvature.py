@@ -74,12 +74,13 @@ def test_a_service_asks_where_one_process_would(run_service, make_collection, na
     assert 0 < model.confidence_region().largest_radius < np.inf
 
 
-def test_a_device_answers_a_question_about_curvature(run_service, make_collection):
+def test_a_device_answers_a_question_about_curvature(run_service, make_collection, wait_until):
     collection = make_collection(text=text_of("curvature"))
     service = run_service(collection=collection)
-    n = sum(collection.protocol.rounds.sizes[:2])
+    n = sum(collection.protocol.rounds.sizes[:2]) + 20
     Rehearsal(service.url, service.tokens(n), people(n)).run()
     [token] = service.tokens(1)
+    wait_until(lambda: service.post("/v1/questions", token).status_code == 200)
     asked = json.dumps(service.post("/v1/questions", token).json()["query"])
     query = Query.from_json(asked)
     assert query.round == 2 and query.directions.shape == (2, 2)
