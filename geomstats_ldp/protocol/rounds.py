@@ -153,7 +153,17 @@ class RoundPlan(Rule):
             )
 
     def asks_for_curvature(self, number: int) -> bool:
-        """Whether a round, counted from zero, asks for curvature instead of scores."""
+        """Whether a round asks for curvature instead of scores.
+
+        Parameters
+        ----------
+        number : int
+            Counted from zero.
+
+        Returns
+        -------
+        asks : bool
+        """
         return self.curvature_rounds is not None and number in self.curvature_rounds
 
     @property

@@ -140,8 +140,21 @@ class RoundRecord(BaseServer):
         """
         return self._points[number]
 
-    def directions(self, number, index):
-        """Directions along which a query asks for curvature, shape [dim, dim], None for a score."""
+    def directions(self, number: int, index: int) -> np.ndarray | None:
+        """Directions along which a query asks for curvature.
+
+        Parameters
+        ----------
+        number : int
+            Of a round that was opened.
+        index : int
+            Of the query in it.
+
+        Returns
+        -------
+        directions : array, shape [dim, dim], or None
+            One a row; None where the query asks for a score.
+        """
         asked = directions_of_queries(self.protocol, self.state, number)
         return None if asked is None else asked[index]
 
