@@ -140,7 +140,7 @@ class Participant:
         self._loss = loss_of(protocol)
 
     @property
-    def has_answered(self):
+    def has_answered(self) -> bool:
         """Whether the one answer has been given."""
         return self._latch.is_closed
 

@@ -7,7 +7,7 @@ and numbers that the recursion reads; its functions run in both engines.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.twins import jitable_inline
 from geomstats_ldp.validation import check_real, finite_array
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import RadiusRule
 
 
 class Schedule(NamedTuple):
@@ -70,8 +73,20 @@ def query_radius(schedule: Schedule, pair: int) -> float:
     )
 
 
-def round_radius(rule, number):
-    """Query radius of a round, counted from zero, by a `RadiusRule` whose cycles are the rounds."""
+def round_radius(rule: RadiusRule, number: int) -> float:
+    """Query radius of a round, by a `RadiusRule` whose cycles are the rounds.
+
+    Parameters
+    ----------
+    rule : RadiusRule
+    number : int
+        Of the round, counted from zero.
+
+    Returns
+    -------
+    radius : float
+        In tangent length.
+    """
     if rule.n_wide is not None:
         is_wide = number % 2 == 0 and number < 2 * rule.n_wide
         return rule.maximum if is_wide else 0.0

@@ -172,7 +172,7 @@ def finite_array(
     return values
 
 
-def symmetric_matrix(name: str, values: ArrayLike) -> np.ndarray:
+def symmetric_matrix(name: str, values: ArrayLike, dim: int | None = None) -> np.ndarray:
     """Return the symmetric part of a matrix that differs from it by rounding only.
 
     Rounding is relative to the largest entry, so that no unit of the data matters.
@@ -181,13 +181,15 @@ def symmetric_matrix(name: str, values: ArrayLike) -> np.ndarray:
     ----------
     name : str
     values : array-like, shape [dim, dim]
+    dim : int, optional
+        Any by default.
 
     Raises
     ------
     ProtocolError
         If the values are not finite real numbers, or no such matrix.
     """
-    matrix = finite_array(name, values, ("n", "n"))
+    matrix = finite_array(name, values, ("n" if dim is None else dim,) * 2)
     check_shape(name, matrix, (len(matrix),) * 2)
     if np.abs(matrix - matrix.T).max() > _ROUNDING * np.abs(matrix).max():
         raise ProtocolError(f"{name} must be symmetric")
@@ -209,7 +211,7 @@ def definite_matrix(name: str, values: ArrayLike, dim: int) -> np.ndarray:
     ProtocolError
         If the values are not finite real numbers, or no such matrix.
     """
-    matrix = symmetric_matrix(name, finite_array(name, values, (dim, dim)))
+    matrix = symmetric_matrix(name, values, dim)
     if np.linalg.eigvalsh(matrix)[0] <= 0:
         raise ProtocolError(f"{name} must be positive definite")
     return matrix

@@ -1,6 +1,7 @@
 """Builders that several test files share, and one thread of linear algebra for each worker."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats_ldp.geometry import Geometry, geodesic_ball
 from geomstats_ldp.losses import PCALoss
 from geomstats_ldp.mechanisms import make_mechanism
-from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule, make_protocol
+from geomstats_ldp.participant import Participant
+from geomstats_ldp.protocol import GainRule, InferenceRule, Query, RadiusRule, make_protocol
 
 
 def pytest_configure():
@@ -69,6 +71,22 @@ def _same_state(one, other):
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
     sums = [*zip(one.sums, other.sums), *zip(one.moments, other.moments)]
     return all(np.array_equal(a, b) for a, b in [*pairs, *sums])
+
+
+def _score_at(protocol, point, datum):
+    """Coordinates of the score that a device computes: its message where nothing is added."""
+    spec = protocol.mechanism_spec | {"name": "identity", "epsilon": np.inf, "delta": 0.0}
+    protocol = replace(protocol, mechanism_spec=spec)
+    query = Query(protocol.fingerprint, 0, 0, "plus", np.asarray(point))
+    message = Participant(protocol, random_state=0).respond(query, datum)
+    return protocol.geometry.coordinates(message.tangent_vec, query.point)
+
+
+@pytest.fixture(scope="session")
+def score_at():
+    protocol = _pca_protocol()
+    _score_at(protocol, protocol.initial_point, np.ones(3))  # what has to be compiled says so
+    return _score_at
 
 
 @pytest.fixture(scope="session")

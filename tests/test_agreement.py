@@ -2,7 +2,8 @@
 
 The recursion sees the messages alone, and mechanisms see frame coordinates alone. So each space
 has one loss here, and one space all mechanisms; that the compiled score of every loss is the
-interpreted one, on all of its spaces, is tested in `tests/losses/test_conformance.py`.
+interpreted one, on all of its spaces, is tested in `tests/losses/test_conformance.py`, and that
+safeguards act alike in `tests/geometry/test_engines.py`.
 """
 
 import math
@@ -21,6 +22,7 @@ from geomstats_ldp.losses import (
     PCALoss,
     PseudoHuberLoss,
     SPDLikelihoodLoss,
+    SubspaceLoss,
     VonMisesFisherLoss,
 )
 from geomstats_ldp.mechanisms import make_mechanism
@@ -47,14 +49,17 @@ def spd(metric, n):
 SPACES = {
     "S2": (Hypersphere(2), np.eye(3)[2], PCALoss(norm_bound=2.0)),
     "S3": (Hypersphere(3), np.eye(4)[0], VonMisesFisherLoss(kappa=2.0)),
-    "H2": (Hyperboloid(2), np.eye(3)[0], pseudo_huber(np.eye(3)[0])),
+    "H5": (Hyperboloid(5), np.eye(6)[0], pseudo_huber(np.eye(6)[0])),
     "R3": (Euclidean(3), np.zeros(3), frechet(np.zeros(3))),
-    "affine2": (spd("AffineInvariant", 2), np.eye(2), SPDLikelihoodLoss(norm_bound=2.0)),
-    "affine3": (spd("AffineInvariant", 3), np.eye(3), frechet(np.eye(3))),
-    "log-Euclidean2": (spd("LogEuclidean", 2), np.eye(2), pseudo_huber(np.eye(2))),
+    "affine3": (spd("AffineInvariant", 3), np.eye(3), SPDLikelihoodLoss(norm_bound=2.0)),
     "log-Euclidean3": (spd("LogEuclidean", 3), np.eye(3), frechet(np.eye(3))),
+    "lines": (
+        space_from_spec({"name": "Grassmannian", "n": 3, "p": 1}),
+        np.diag([1.0, 0.0, 0.0]),
+        SubspaceLoss(norm_bound=2.0),
+    ),
 }
-N_PAIRS = 1000
+N_PAIRS = 300
 
 MECHANISMS = {
     "privunit": {"epsilon": 4.0},

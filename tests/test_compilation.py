@@ -243,10 +243,10 @@ def test_the_first_compilation_is_announced_once(toy):
 def test_processes_that_start_cold_at_once_share_the_cache(tmp_path):
     program = (
         "import numpy as np\n"
-        "from geomstats_ldp import PrivateVMFLocation\n"
-        "rows = np.random.default_rng(0).normal([1.0, 0.0, 2.0], 1.0, size=(400, 3))\n"
-        "location = PrivateVMFLocation(epsilon=8.0, initial_point=[0, 0, 1], random_state=0)\n"
-        "print(location.fit(rows).estimate_.tolist())\n"
+        "from geomstats_ldp import PrivateFrechetMean\n"
+        "rows = np.random.default_rng(0).normal(0.1, 0.3, size=(400, 2))\n"
+        "mean = PrivateFrechetMean(epsilon=8.0, n_rounds=2, random_state=0)\n"
+        "print(mean.fit(rows).estimate_.tolist())\n"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT.parent)}
 

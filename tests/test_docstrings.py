@@ -18,6 +18,7 @@ from numpydoc import validate
 
 ROOT = Path(__file__).parents[1]
 NAMES = (
+    "collection",
     "datasets",
     "estimators",
     "exceptions",

@@ -140,15 +140,18 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         loss.check_space(geometry)
         length = bending_length(geometry, region, loss)
         rounds = self._make_rounds(n_participants, geometry, loss, length, tuning)
-        is_far = _asks_far(geometry, region, loss, rounds)
+        known = loss.target_hessian(geometry, region)
+        is_far = _asks_far(known, rounds)
         if is_far and tuning.working_region is None and tuning.radius is None:
             region = region._replace(holds_queries=True)
         radius = None
         if rounds is None or rounds.query is None:
             if rounds is not None and planned is None:
                 planned = REFERENCE_PARTICIPANTS  # rounds have a fixed radius, not a shrinking one
-            radius = tuning.radius or self._default_radius(
-                geometry, region, loss, length, planned, rounds
+            radius = tuning.radius or (
+                far_radius(region)
+                if is_far
+                else self._default_radius(geometry, region, loss, known, length, planned, rounds)
             )
         query_region = all_queries(geometry, region, radius, rounds)
         self._check_query_region(query_region)
@@ -156,7 +159,6 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         mechanism = widest_mechanism(mechanisms)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
         moment = moment_of_pairs(loss, geometry) if rounds is None else None
-        known = loss.target_hessian(geometry, region)
         inference = complete_rule(tuning.inference, known, geometry.dim, self._hessian, moment)
         gain = None
         if rounds is None:
@@ -276,12 +278,9 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             for group, epsilon in self.epsilon.items()
         }
 
-    def _default_radius(self, geometry, region, loss, length, planned, rounds):
+    def _default_radius(self, geometry, region, loss, known, length, planned, rounds):
         # The bounds depend on how far queries reach, which the radius decides: the largest
         # radius there can be gives bounds that hold for the one that is chosen.
-        if _asks_far(geometry, region, loss, rounds):
-            return far_radius(region)
-        known = loss.target_hessian(geometry, region)
         maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
         mechanism = widest_mechanism(self._make_mechanisms(geometry, loss, widest))
@@ -380,9 +379,8 @@ def prior_scale(rule, preconditioner):
     return scale if scale > 0 else None
 
 
-def _asks_far(geometry, region, loss, rounds):
+def _asks_far(known, rounds):
     """Whether rounds ask as far away as the region allows, for a Hessian that nobody knows."""
-    known = loss.target_hessian(geometry, region)
     is_open = known is None or known.low < known.high
     return is_open and rounds is not None and rounds.moment == "quadratic"
 

@@ -64,6 +64,7 @@ def clip_data(loss, geometry, rows, twin=None):
     """
     if twin is None or not _clips_to_ball(loss):
         return np.ascontiguousarray(loss.clip(geometry, rows), dtype=float)
+    rows = np.ascontiguousarray(rows)  # rows column by column would be compiled for once more
     out, sure = np.empty(rows.shape), np.empty(len(rows), dtype=np.bool_)
     limit = min(geometry.injectivity_radius - _MARGIN, _FARTHEST)
     scratch = np.empty((2, *geometry.shape))

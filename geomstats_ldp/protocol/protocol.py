@@ -158,6 +158,10 @@ class Protocol:
         ----------
         index : int
             Of the query. Those of one group follow each other.
+
+        Returns
+        -------
+        group : str or None
         """
         if self.groups is None:
             return None

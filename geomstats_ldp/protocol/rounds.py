@@ -48,6 +48,9 @@ class RoundPlan(Rule):
     bending_length : float
         Distance over which scores bend, in tangent length: rounds asked farther from the target
         count less.
+    query : nested tuple, shape [*point_shape], optional
+        The one point at which all rounds ask, where the mean score at a point determines the
+        target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
     third_derivative : float
         Public standard deviation of a coordinate of the mean third derivative of the population
         loss, see `Loss.third_derivative`; zero takes it for zero.
@@ -55,9 +58,6 @@ class RoundPlan(Rule):
         Public rate c at which scores saturate, in inverse squares of tangent length: a query at
         distance h from its centre tells of the Hessian what one at h / (1 + c h^2) would; see
         `Loss.saturation`.
-    query : nested tuple, shape [*point_shape], optional
-        The one point at which all rounds ask, where the mean score at a point determines the
-        target; see ``geomstats_ldp.score_regression.single_query``. None asks around estimates.
     known_moment : nested tuple, shape [p, p], optional
         Second moment, on a sphere, that other people have told: it enters the estimate beside the
         answers.

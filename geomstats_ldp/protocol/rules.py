@@ -179,15 +179,15 @@ class InferenceRule(Rule):
         It takes the place of shrinkage.
     prior_sd : float, optional
         Standard deviation of an entry of the Hessian about its prior, in units of the Hessian.
-    hessian_blocks : tuple of (size, low, high), optional
-        Sizes of the blocks on the diagonal, in frame coordinates, outside of which the Hessian is
-        zero, and public bounds on the eigenvalues of each; one with low = high is that multiple of
-        the identity. An estimator sets it on products of spaces, where its loss says so.
     moment : {"second"}, optional
         In pairs on the unit sphere, that scores are linear in the second moment of the data: score
         regions then rest on the exact regression of all messages on it. The state has
         (p + 3 choose 4) more numbers for that, with p <= 32 features. An estimator sets it where
         `hessian` is left to the loss.
+    hessian_blocks : tuple of (size, low, high), optional
+        Sizes of the blocks on the diagonal, in frame coordinates, outside of which the Hessian is
+        zero, and public bounds on the eigenvalues of each; one with low = high is that multiple of
+        the identity. An estimator sets it on products of spaces, where its loss says so.
     """
 
     hessian: str | None = None

@@ -12,9 +12,14 @@ precision one.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues, covariance_floor
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
 
 #: Degrees of freedom from which on the variance of a group is known well enough for a weight: with
 #: ten on each side, a mean weighted by estimated variances is better than either (Graybill, Deal).
@@ -101,8 +106,17 @@ def fewest_degrees(protocol):
     return enough if protocol.groups is None else max(enough, _FEWEST_DEGREES)
 
 
-def fewest_participants(protocol):
-    """Participants that a region takes if all are in one round and group, at each query of it."""
+def fewest_participants(protocol: Protocol) -> int:
+    """Participants that a region takes if all are in one round and group, at each query of it.
+
+    Parameters
+    ----------
+    protocol : Protocol
+
+    Returns
+    -------
+    n : int
+    """
     return protocol.n_query_points // len(protocol.mechanisms) + fewest_degrees(protocol)
 
 

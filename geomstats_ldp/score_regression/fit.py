@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +37,10 @@ from geomstats_ldp.score_regression.moments import (
     third_derivative_design,
     unsaturated,
 )
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
+    from geomstats_ldp.score_regression.state import RoundState
 
 #: Charts through which an estimate is brought, each about the estimate before.
 _N_CHARTS = 3
@@ -114,7 +119,13 @@ class ScoreFit:
         return float(np.sum(self.errors))
 
 
-def fit_scores(protocol, state, points, twin=None, for_region=True):
+def fit_scores(
+    protocol: Protocol,
+    state: RoundState,
+    points: np.ndarray,
+    twin: tuple | None = None,
+    for_region: bool = True,
+) -> ScoreFit | None:
     """Estimate from the sums of a collection in rounds.
 
     Parameters

@@ -13,6 +13,7 @@ docs/theory/score_regions.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +29,11 @@ from geomstats_ldp.score_regression.moments import (
 )
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
 from geomstats_ldp.score_regression.single_query import score_at_estimate
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
+    from geomstats_ldp.score_regression.fit import ScoreFit
+    from geomstats_ldp.score_regression.state import RoundState
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +60,7 @@ class PredictedScore:
     pivot: np.ndarray
     growth: np.ndarray
 
-    def statistic(self, coords):
+    def statistic(self, coords: np.ndarray) -> np.ndarray:
         """Statistic g^T (Cov g)^-1 g of the hypothesis that the target is at given coordinates.
 
         Parameters
@@ -71,7 +77,13 @@ class PredictedScore:
         return size / (1 + np.sum(away * (away @ self.growth), axis=-1))
 
 
-def predict_round_scores(protocol, state, points, fit, twin=None):
+def predict_round_scores(
+    protocol: Protocol,
+    state: RoundState,
+    points: np.ndarray,
+    fit: ScoreFit,
+    twin: tuple | None = None,
+) -> PredictedScore:
     """Prediction about the estimate of a collection in rounds, by least squares alone.
 
     No ridge, prior, shrinkage or bound enters, as these would bias it; a moment that other people
@@ -172,7 +184,9 @@ def ratio_along(protocol, basis):
     return (protocol.geometry.shape[0] - 1) * dim / n_basis
 
 
-def predict_single_query_scores(protocol, state, fit):
+def predict_single_query_scores(
+    protocol: Protocol, state: RoundState, fit: ScoreFit
+) -> PredictedScore:
     """Prediction of a collection that asks at one point: there the Hessian at the target is known.
 
     An estimate that was put back into the working region has a score of its own.

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geomstats_ldp.score_regression.moments import second_moments
 from geomstats_ldp.score_regression.prediction import regress_about
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
+    from geomstats_ldp.score_regression.fit import ScoreFit
+    from geomstats_ldp.score_regression.state import RoundState
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +44,13 @@ class LearntMoment:
         return np.tensordot(self.coefficients, self.matrices, axes=1)
 
 
-def learn_second_moment(protocol, state, points, fit, twin=None):
+def learn_second_moment(
+    protocol: Protocol,
+    state: RoundState,
+    points: np.ndarray,
+    fit: ScoreFit,
+    twin: tuple | None = None,
+) -> LearntMoment:
     """Second moment from all messages of a collection in rounds.
 
     Parameters

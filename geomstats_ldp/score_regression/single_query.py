@@ -12,6 +12,7 @@ the data. See docs/theory/rounds.md.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import eigh
@@ -24,8 +25,12 @@ from geomstats_ldp.score_regression.answers import (
 )
 from geomstats_ldp.score_regression.fit import ScoreFit, into_region
 
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
+    from geomstats_ldp.score_regression.state import RoundState
 
-def fit_single_query(protocol, state):
+
+def fit_single_query(protocol: Protocol, state: RoundState) -> ScoreFit | None:
     """Estimate from the sums of a collection that asks at one point.
 
     Parameters

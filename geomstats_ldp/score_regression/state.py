@@ -6,15 +6,20 @@ the same to rounding.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import round_radius
 from geomstats_ldp.score_regression.stretching import no_stretch
+
+if TYPE_CHECKING:
+    from geomstats_ldp.protocol import Protocol
 
 #: Fields of a state that say where its rounds ask; the others are sums of messages.
 _N_PLACES = 2
@@ -47,18 +52,28 @@ class RoundState(NamedTuple):
     outer: np.ndarray
 
     @property
-    def n_opened(self):
+    def n_opened(self) -> int:
         """Rounds that have been opened."""
         return len(self.centers)
 
     @property
-    def n_participants(self):
+    def n_participants(self) -> int:
         """Messages received in all."""
         return int(self.counts.sum())
 
 
-def initial_round_state(protocol):
-    """State of a collection whose first round has been opened and not been answered."""
+def initial_round_state(protocol: Protocol) -> RoundState:
+    """State of a collection whose first round has been opened and not been answered.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        With rounds.
+
+    Returns
+    -------
+    state : RoundState
+    """
     return closed_round(_no_rounds(protocol), protocol.initial_point)
 
 
@@ -73,8 +88,23 @@ def _no_rounds(protocol):
     )
 
 
-def closed_round(state, center, stretch=None):
-    """State in which the next round has been opened, around `center`; offsets as by default."""
+def closed_round(
+    state: RoundState, center: ArrayLike, stretch: np.ndarray | None = None
+) -> RoundState:
+    """State in which the next round has been opened.
+
+    Parameters
+    ----------
+    state : RoundState
+    center : array-like, shape [*point_shape]
+        Where it asks around.
+    stretch : array, shape [dim, dim], optional
+        Map of its offsets, the identity by default.
+
+    Returns
+    -------
+    state : RoundState
+    """
     if stretch is None:
         stretch = no_stretch(state.stretches.shape[-1])
     opened = zip(state[:_N_PLACES], (center, stretch))
@@ -84,8 +114,17 @@ def closed_round(state, center, stretch=None):
     return RoundState(*places, *heard)
 
 
-def without_messages(state):
-    """State about the same rounds that has heard nobody yet, for a worker to start from."""
+def without_messages(state: RoundState) -> RoundState:
+    """State about the same rounds that has heard nobody yet, for a worker to start from.
+
+    Parameters
+    ----------
+    state : RoundState
+
+    Returns
+    -------
+    state : RoundState
+    """
     places = (part.copy() for part in state[:_N_PLACES])
     return RoundState(*places, *(np.zeros_like(part) for part in state[_N_PLACES:]))
 
@@ -96,10 +135,21 @@ def ask_the_same(one, other):
     return all(np.array_equal(one[part][:n], other[part][:n]) for part in range(_N_PLACES))
 
 
-def query_points(protocol, state, known=None):
-    """Public points that each round asks at, shape [n_opened, n_directions, *point_shape].
+def query_points(
+    protocol: Protocol, state: RoundState, known: np.ndarray | None = None
+) -> np.ndarray:
+    """Public points that each round asks at.
 
-    `known` are those of the first rounds, where they have been computed before.
+    Parameters
+    ----------
+    protocol : Protocol
+    state : RoundState
+    known : array, shape [n_known, n_directions, *point_shape], optional
+        Those of the first rounds, where they have been computed before.
+
+    Returns
+    -------
+    points : array, shape [n_opened, n_directions, *point_shape]
     """
     geometry, directions = protocol.geometry, np.array(protocol.directions)
     n_groups = len(protocol.mechanisms)
@@ -130,7 +180,9 @@ def add_one_by_one(rounds, indices, coords, counts, sums, outer):
 _compiled_add_one_by_one = cached_njit(add_one_by_one, allocates=False)
 
 
-def with_messages(state, rounds, indices, coords):
+def with_messages(
+    state: RoundState, rounds: np.ndarray, indices: np.ndarray, coords: np.ndarray
+) -> RoundState:
     """State after more messages.
 
     They are added one by one: in whatever batches messages come, the same ones in the same order
@@ -154,7 +206,7 @@ def with_messages(state, rounds, indices, coords):
     return RoundState(*state[:_N_PLACES], *parts)
 
 
-def merge_states(states):
+def merge_states(states: Iterable[RoundState]) -> RoundState:
     """Sum of the states that several workers gathered about the same rounds.
 
     Parameters

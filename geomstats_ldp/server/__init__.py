@@ -1,5 +1,10 @@
 """The analyst's side: recursion, regression sums and the interactive server."""
 
+from __future__ import annotations
+
+import os
+from typing import BinaryIO
+
 from geomstats_ldp.archives import open_arrays
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol import Protocol
@@ -11,7 +16,9 @@ from geomstats_ldp.server.rounds import RoundServer
 from geomstats_ldp.server.server import Server
 
 
-def make_server(protocol, engine="auto", keep_messages=False):
+def make_server(
+    protocol: Protocol, engine: str = "auto", keep_messages: bool = False
+) -> Server | RoundServer:
     """Server for the plan of a protocol, a `RoundServer` if it has rounds.
 
     Parameters
@@ -19,17 +26,25 @@ def make_server(protocol, engine="auto", keep_messages=False):
     protocol : Protocol
     engine : {"auto", "compiled", "geomstats"}
     keep_messages : bool
+
+    Returns
+    -------
+    server : Server or RoundServer
     """
-    kind = Server if protocol.rounds is None else RoundServer
+    kind = _server_of(protocol)
     return kind(protocol, engine, keep_messages)
 
 
-def load_server(path):
+def load_server(path: str | os.PathLike | BinaryIO) -> Server | RoundServer:
     """Resume a collection from the file that its server saved.
 
     Parameters
     ----------
     path : path-like or binary file
+
+    Returns
+    -------
+    server : Server or RoundServer
 
     Raises
     ------
@@ -38,7 +53,11 @@ def load_server(path):
     """
     with open_arrays(path, "a saved server", MessageError) as file:
         protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
-    return (Server if protocol.rounds is None else RoundServer).load(path)
+    return _server_of(protocol).load(path)
+
+
+def _server_of(protocol: Protocol) -> type[Server] | type[RoundServer]:
+    return Server if protocol.rounds is None else RoundServer
 
 
 __all__ = ["ENGINES", "RoundServer", "Server", "State", "load_server", "make_server", "window"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from threading import RLock
 
 from geomstats_ldp.exceptions import StaleMessageError
+from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.protocol.protocol import check_is_protocol
 from geomstats_ldp.server.checkpoint import UNSAVED, save_checkpoint
 from geomstats_ldp.server.engine import make_engine
@@ -28,10 +30,10 @@ class BaseServer(ABC):
         If `protocol` is no Protocol.
     """
 
-    def __init__(self, protocol, engine, keep_messages):
+    def __init__(self, protocol: Protocol, engine: str, keep_messages: bool):
         self.protocol = check_is_protocol(protocol)
         self.engine = make_engine(engine, protocol.geometry)
-        self._kept = [] if keep_messages else None
+        self._kept: list[tuple] | None = [] if keep_messages else None
         self._version = UNSAVED
         self.lock, self._saving = RLock(), RLock()
 
@@ -69,7 +71,7 @@ class BaseServer(ABC):
         self._return_to(kept["position"])
 
     @property
-    def keeps_messages(self):
+    def keeps_messages(self) -> bool:
         """Whether messages are kept, for a transcript."""
         return self._kept is not None
 
@@ -85,7 +87,7 @@ class BaseServer(ABC):
                 f"{self.n_received} participants have answered already"
             )
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Write protocol, state and messages that wait to a ``.npz`` file, without pickle.
 
         Parameters

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from geomstats_ldp.exceptions import InvalidMessageError, ProtocolError
-from geomstats_ldp.protocol import Query, Transcript
+from geomstats_ldp.protocol import Protocol, Query, Transcript
 from geomstats_ldp.server.base import BaseServer, group_report
 from geomstats_ldp.server.checkpoint import state_arrays
 from geomstats_ldp.server.locking import alone
@@ -14,6 +16,7 @@ from geomstats_ldp.server.recursion import (
     N_PAIRS,
     N_PARTICIPANTS,
     OF_PEOPLE,
+    State,
     check_finite,
     copy_state,
     make_scratch,
@@ -39,13 +42,13 @@ class PairRecord(BaseServer):
         If `protocol` is no Protocol, or has rounds.
     """
 
-    def __init__(self, protocol, engine="auto", keep_messages=False):
+    def __init__(self, protocol: Protocol, engine: str = "auto", keep_messages: bool = False):
         super().__init__(protocol, engine, keep_messages)
         if protocol.rounds is not None:
             raise ProtocolError("protocol must ask pairs; this one has rounds, for RoundServer")
         geometry = protocol.geometry
         self.state = state_before(protocol)
-        self.pending = {}
+        self.pending: dict[int, np.ndarray] = {}
         self.scratch = make_scratch(geometry.shape, geometry.dim, protocol.pairs_per_round)
         self._opened_for = None
 
@@ -60,30 +63,30 @@ class PairRecord(BaseServer):
     # ---------------------------------------------------------------- clock
 
     @property
-    def n_participants(self):
+    def n_participants(self) -> int:
         """Participants whose message has entered the state."""
         return int(self.state.clock[N_PARTICIPANTS])
 
     @property
-    def n_pairs(self):
+    def n_pairs(self) -> int:
         """Pairs that have entered the state."""
         return int(self.state.clock[N_PAIRS])
 
     @property
     @alone
-    def n_received(self):
+    def n_received(self) -> int:
         """Participants heard from, those of the open round included."""
         return self.n_participants + len(self.pending)
 
     @property
-    def round(self):
+    def round(self) -> int:
         """Number of the open round, counted from zero."""
         if self.protocol.groups is not None:
             return self.n_participants - self.n_pairs  # several may answer alone at the end
         return -(-self.n_participants // (2 * self.protocol.pairs_per_round))
 
     @alone
-    def round_size(self):
+    def round_size(self) -> int:
         """Answers that the open round waits for in all: pairs, one odd last participant, or 0.
 
         The last ones answer alone, one for each group of participants: among more, two are of the
@@ -99,18 +102,18 @@ class PairRecord(BaseServer):
 
     @property
     @alone
-    def messages(self):
+    def messages(self) -> np.ndarray | None:
         """Messages of all complete rounds in the order of their queries, or None if not kept."""
         if self._kept is None:
             return None
         kept = [vectors for _, vectors in self._kept]
         return np.concatenate([np.empty((0, *self.protocol.geometry.shape)), *kept])
 
-    def estimate(self):
+    def estimate(self) -> np.ndarray:
         """Running average of the iterates, shape [*point_shape]."""
         return self.state.average.copy()
 
-    def groups(self):
+    def groups(self) -> dict[str, dict]:
         """What each group of participants contributes, by name; see `RoundServer.groups`."""
         counts, totals = self.state.weights[:, N_IN_GROUP], self.state.weights[:, OF_PEOPLE]
         mean = totals.sum() / max(counts.sum(), 1.0)
@@ -173,7 +176,7 @@ class PairRecord(BaseServer):
             self._kept.append((int(self.scratch.group[0]), messages))
 
     @alone
-    def adopt(self, state, messages=()):
+    def adopt(self, state: State, messages: Sequence[tuple[int, np.ndarray]] = ()) -> None:
         """Continue from a state that the recursion has brought forward elsewhere.
 
         Parameters
@@ -192,7 +195,7 @@ class PairRecord(BaseServer):
     # ---------------------------------------------------------------- what is kept
 
     @alone
-    def transcript(self):
+    def transcript(self) -> Transcript | None:
         """`Transcript` of all complete rounds, or None if messages are not kept."""
         messages = self.messages
         if messages is None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from geomstats_ldp.exceptions import InvalidMessageError, NotReadyError, ProtocolError
-from geomstats_ldp.protocol import Transcript
+from geomstats_ldp.protocol import Protocol, Transcript
 from geomstats_ldp.score_regression import (
+    LearntMoment,
+    PredictedScore,
+    RoundState,
+    ScoreFit,
     closed_round,
     fit_scores,
     fit_single_query,
@@ -41,15 +47,16 @@ class RoundRecord(BaseServer):
         If `protocol` is no Protocol with rounds.
     """
 
-    def __init__(self, protocol, engine="auto", keep_messages=False):
+    def __init__(self, protocol: Protocol, engine: str = "auto", keep_messages: bool = False):
         super().__init__(protocol, engine, keep_messages)
         if protocol.rounds is None:
             raise ProtocolError("protocol must have rounds; this one asks pairs, for Server")
         self.state, self.n_closed = initial_round_state(protocol), 0
         self._points = query_points(protocol, self.state)
         self._dealt = np.zeros(self.n_directions, dtype=np.int64)
-        self._closings = []
-        self._fit_of, self._prediction_of = (None, None, False), (None, None)
+        self._closings: list[int] = []
+        self._fit_of: tuple = (None, None, False)
+        self._prediction_of: tuple = (None, None)
 
     def _position(self):
         position = {"state": self.state, "n_closed": self.n_closed, "_dealt": self._dealt.copy()}
@@ -67,32 +74,32 @@ class RoundRecord(BaseServer):
         self._dealt = state.counts[-1].copy()
 
     @property
-    def n_directions(self):
+    def n_directions(self) -> int:
         """Query points of one round."""
         return self.protocol.n_query_points
 
     @property
-    def n_participants(self):
+    def n_participants(self) -> int:
         """Participants whose message has come."""
         return self.state.n_participants
 
     @property
-    def n_received(self):
+    def n_received(self) -> int:
         """Participants whose message has come; unlike in pairs, none waits for a second one."""
         return self.state.n_participants
 
     @property
-    def is_complete(self):
+    def is_complete(self) -> bool:
         """Whether all rounds were closed."""
         return self.n_closed == self.protocol.rounds.n_rounds
 
     @property
-    def round(self):
+    def round(self) -> int:
         """Number of the open round, counted from zero; n_rounds when all are closed."""
         return self.n_closed
 
     @alone
-    def round_size(self):
+    def round_size(self) -> int | None:
         """Answers that the open round still waits for; None if nobody planned how many."""
         if self.is_complete:
             return 0
@@ -100,25 +107,36 @@ class RoundRecord(BaseServer):
         return None if sizes is None else max(sizes[self.round] - self.n_in_round, 0)
 
     @property
-    def n_in_round(self):
+    def n_in_round(self) -> int:
         """Answers to the round opened last."""
         return int(self.state.counts[-1].sum())
 
-    def n_in_group(self):
+    def n_in_group(self) -> np.ndarray:
         """Answers to the round opened last by group, shape [n_groups]."""
         return self.state.counts[-1].reshape(len(self.protocol.mechanisms), -1).sum(axis=1)
 
-    def answers_by_group(self):
+    def answers_by_group(self) -> list[int]:
         """Answers to all rounds by group, in the order of the groups."""
         counts = self.state.counts.reshape(self.state.n_opened, len(self.protocol.mechanisms), -1)
         return counts.sum(axis=(0, 2)).tolist()
 
-    def points(self, number):
-        """Query points of a round that was opened, by group, shape [n_directions, *point_shape]."""
+    def points(self, number: int) -> np.ndarray:
+        """Query points of a round that was opened.
+
+        Parameters
+        ----------
+        number : int
+            Of the round, counted from zero.
+
+        Returns
+        -------
+        points : array, shape [n_directions, *point_shape]
+            Those of each group one after the other.
+        """
         return self._points[number]
 
     @alone
-    def add_coords(self, rounds, indices, coords):
+    def add_coords(self, rounds: np.ndarray, indices: np.ndarray, coords: np.ndarray) -> None:
         """Add messages in frame coordinates to the sums of their query points.
 
         Parameters
@@ -136,14 +154,17 @@ class RoundRecord(BaseServer):
         self._adopt_sums(state, rounds, indices, coords)
 
     @alone
-    def add_sums(self, sums, rounds, indices, coords):
+    def add_sums(
+        self, sums: RoundState, rounds: np.ndarray, indices: np.ndarray, coords: np.ndarray
+    ) -> None:
         """Add messages that a worker has summed up already.
 
         Parameters
         ----------
         sums : RoundState
             `with_messages` of these, about the same rounds.
-        rounds, indices, coords
+        rounds, indices : array of int, shape [n]
+        coords : array, shape [n, dim]
             As for `add_coords`; only a server that keeps messages looks at them.
 
         Raises
@@ -163,7 +184,9 @@ class RoundRecord(BaseServer):
             self._kept.append((rounds, indices, coords))
 
     @alone
-    def close_round(self, center=None, stretch=None):
+    def close_round(
+        self, center: np.ndarray | None = None, stretch: np.ndarray | None = None
+    ) -> None:
         """Close the open round: the next one asks around the estimate.
 
         Messages that are still under way are taken when they come.
@@ -194,7 +217,7 @@ class RoundRecord(BaseServer):
         self._close(center, stretch)
 
     @alone
-    def next_place(self):
+    def next_place(self) -> tuple[np.ndarray, np.ndarray]:
         """Where a round asks that would be opened now.
 
         Returns
@@ -218,13 +241,13 @@ class RoundRecord(BaseServer):
         self._continue(state, n_closed)
 
     @alone
-    def close_if_full(self):
+    def close_if_full(self) -> None:
         """Close the open round if all planned answers have come."""
         if not self.is_complete and self.round_size() == 0:
             self._close()
 
     @alone
-    def merge(self, states):
+    def merge(self, states: Iterable[RoundState]) -> None:
         """Add states that workers gathered about the same rounds.
 
         The result depends on their order by rounding only. A worker starts each round from
@@ -246,7 +269,7 @@ class RoundRecord(BaseServer):
             self.close_if_full()
 
     @alone
-    def adopt(self, other):
+    def adopt(self, other: RoundRecord) -> None:
         """Continue where a copy of this server has come to.
 
         Parameters
@@ -255,7 +278,7 @@ class RoundRecord(BaseServer):
         """
         self._return_to(other._position())
 
-    def fit(self):
+    def fit(self) -> ScoreFit | None:
         """Regression of all messages received, a `ScoreFit`, or None while they are too few."""
         return self._fit(for_region=True)
 
@@ -274,13 +297,13 @@ class RoundRecord(BaseServer):
         return fit_scores(self.protocol, self.state, self._points, twin, for_region)
 
     @property
-    def is_cut(self):
+    def is_cut(self) -> bool:
         """Whether the estimate was held back at the end of its step."""
         fit = self._fit(for_region=False)
         return fit is not None and fit.is_cut
 
     @alone
-    def predict_scores(self):
+    def predict_scores(self) -> PredictedScore | None:
         """Mean score predicted about the estimate, a `PredictedScore`; None as `fit`."""
         fit = self.fit()
         if fit is None:
@@ -296,7 +319,7 @@ class RoundRecord(BaseServer):
         return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
 
     @alone
-    def groups(self):
+    def groups(self) -> dict[str, dict]:
         """What each group of participants contributes, by name.
 
         Returns
@@ -311,7 +334,7 @@ class RoundRecord(BaseServer):
         return group_report(protocol, self.answers_by_group(), weights)
 
     @alone
-    def learn_second_moment(self):
+    def learn_second_moment(self) -> LearntMoment | None:
         """Second moment modulo the identity, a `LearntMoment`; None as `fit`.
 
         Scores must be linear in it.
@@ -321,13 +344,13 @@ class RoundRecord(BaseServer):
             return None
         return learn_second_moment(self.protocol, self.state, self._points, fit, self.engine.twin)
 
-    def estimate(self):
+    def estimate(self) -> np.ndarray:
         """Estimate from all messages received, shape [*point_shape]."""
         fit = self._fit(for_region=False)
         return self.state.centers[-1].copy() if fit is None else fit.point.copy()
 
     @alone
-    def transcript(self):
+    def transcript(self) -> Transcript | None:
         """`Transcript` of all messages in the order in which they came, or None if not kept."""
         if self._kept is None:
             return None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, BinaryIO
+
 import numpy as np
 
 from geomstats_ldp.compilation import cached_njit
@@ -11,7 +15,7 @@ from geomstats_ldp.exceptions import (
     StaleMessageError,
 )
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.protocol import Message, Query
+from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.groups import rows_by_group
 from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.round_files import load_round_checkpoint, round_arrays
@@ -26,6 +30,9 @@ from geomstats_ldp.server.vectors import (
     refuse_rows_of_groups,
 )
 from geomstats_ldp.validation import check_integer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def read_rows(geometry, points, rounds, indices, vectors, tangent, coords):
@@ -77,7 +84,7 @@ class RoundServer(RoundRecord):
     # ---------------------------------------------------------------- queries
 
     @alone
-    def queries(self, n=None, group=None):
+    def queries(self, n: int | None = None, group: str | None = None) -> list[Query]:
         """Questions of the open round, dealt evenly over its query points.
 
         Questions may be dealt more often than answers are waited for: people drop out.
@@ -123,7 +130,7 @@ class RoundServer(RoundRecord):
     # ---------------------------------------------------------------- messages
 
     @alone
-    def receive(self, messages):
+    def receive(self, messages: Message | Iterable[Message]) -> None:
         """Take answers to any queries that were ever asked, all or none.
 
         Parameters
@@ -174,7 +181,7 @@ class RoundServer(RoundRecord):
         return tangent, coords
 
     @alone
-    def replay(self, vectors, extend=False, strict=False):
+    def replay(self, vectors: np.ndarray, extend: bool = False, strict: bool = False) -> None:
         """Take many answers at once, in the order of the plan.
 
         Row i of a round answers query i modulo the number of query points, and a round closes at
@@ -229,8 +236,12 @@ class RoundServer(RoundRecord):
     # ---------------------------------------------------------------- transcript
 
     @alone
-    def replay_transcript(self, transcript):
-        """Take the messages of a `Transcript` of this protocol, and close rounds where it did.
+    def replay_transcript(self, transcript: Transcript) -> None:
+        """Take the messages of a transcript of this protocol, and close rounds where it did.
+
+        Parameters
+        ----------
+        transcript : Transcript
 
         Raises
         ------
@@ -274,7 +285,7 @@ class RoundServer(RoundRecord):
         return round_arrays(self.protocol, self.engine.name, self.state, self.n_closed)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike | BinaryIO) -> Self:
         """Resume from a file that `save` wrote.
 
         Parameters

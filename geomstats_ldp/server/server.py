@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from geomstats_ldp.exceptions import (
     InvalidMessageError,
     StaleMessageError,
 )
-from geomstats_ldp.protocol import Message
+from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.server.checkpoint import load_checkpoint
 from geomstats_ldp.server.locking import alone
 from geomstats_ldp.server.pair_record import PairRecord
@@ -24,6 +27,9 @@ from geomstats_ldp.server.vectors import (
     message_vector,
     refuse_rows_of_groups,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Server(PairRecord):
@@ -56,7 +62,7 @@ class Server(PairRecord):
     # ---------------------------------------------------------------- queries
 
     @alone
-    def queries(self, group=None):
+    def queries(self, group: str | None = None) -> list[Query]:
         """Open queries of the current round, those not answered yet.
 
         Parameters
@@ -85,7 +91,7 @@ class Server(PairRecord):
     # ---------------------------------------------------------------- messages
 
     @alone
-    def receive(self, messages):
+    def receive(self, messages: Message | Iterable[Message]) -> None:
         """Take answers to open queries, all or none.
 
         Parameters
@@ -134,7 +140,7 @@ class Server(PairRecord):
         return message_vector(self.protocol, message, self._query(message.index).point)
 
     @alone
-    def replay(self, vectors, extend=False, strict=False):
+    def replay(self, vectors: np.ndarray, extend: bool = False, strict: bool = False) -> None:
         """Take many answers at once: row i answers the i-th query of the schedule from here on.
 
         Parameters
@@ -174,8 +180,12 @@ class Server(PairRecord):
             check_rows(self.protocol.mechanism, vectors, tangent, coords, strict)
 
     @alone
-    def replay_transcript(self, transcript):
-        """Take the messages of a `Transcript` of this protocol, all or none.
+    def replay_transcript(self, transcript: Transcript) -> None:
+        """Take the messages of a transcript of this protocol, all or none.
+
+        Parameters
+        ----------
+        transcript : Transcript
 
         Raises
         ------
@@ -189,8 +199,8 @@ class Server(PairRecord):
         vectors = check_batch(self.protocol, transcript.messages)
         addresses = integers_of("addresses", transcript.addresses, (len(vectors), 2))
         with self._all_or_nothing():
-            for address, vector in zip(addresses.tolist(), vectors):
-                self.receive(Message(self.protocol.fingerprint, *address, vector))
+            for (number, index), vector in zip(addresses.tolist(), vectors):
+                self.receive(Message(self.protocol.fingerprint, number, index, vector))
 
     def _check_plan(self, n_rows):
         planned = self.protocol.n_participants
@@ -227,7 +237,7 @@ class Server(PairRecord):
     # ---------------------------------------------------------------- checkpoint
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | os.PathLike | BinaryIO) -> Self:
         """Resume from a file that `save` wrote.
 
         Parameters

@@ -32,10 +32,10 @@ def kill(process):
 
 @pytest.mark.slow
 def test_a_service_that_is_killed_under_load_goes_on(make_collection, free_port, wait_until, is_up):
-    collection = make_collection(n_participants=1500, n_rounds=4, lease_seconds=2)
+    collection = make_collection(n_participants=1000, n_rounds=4, lease_seconds=2)
     with tables.writing(collection.engine) as connection:
-        tokens = store.add_invitations(connection, 4000)
-    data = np.random.default_rng(0).normal(size=(4000, 3))
+        tokens = store.add_invitations(connection, 3000)
+    data = np.random.default_rng(0).normal(size=(3000, 3))
     port, done, rng = free_port(), threading.Event(), np.random.default_rng(0)
     url = f"http://127.0.0.1:{port}"
     process, n_kills = serve(collection.url, port), 0
@@ -45,7 +45,7 @@ def test_a_service_that_is_killed_under_load_goes_on(make_collection, free_port,
     load = threading.Thread(target=lambda: outcomes.append(rehearsal.run(8, done.is_set)))
     load.start()
     try:
-        while load.is_alive() and n_kills < 5:
+        while load.is_alive() and n_kills < 3:
             time.sleep(rng.uniform(0.5, 2.0))
             kill(process)
             n_kills += 1
@@ -56,7 +56,7 @@ def test_a_service_that_is_killed_under_load_goes_on(make_collection, free_port,
         done.set()
         load.join()
         kill(process)
-    assert n_kills >= 3 and outcomes
+    assert n_kills == 3 and outcomes
     check_acknowledged(collection, outcomes[0])
 
 
@@ -126,7 +126,9 @@ def test_a_device_that_is_killed_never_draws_twice(run_service, tmp_path, moment
     assert len(kept) == (moment != "before the file")
     n_stored = service.count("reports")
     assert n_stored == (moment == "before the acknowledgement")
-    assert device("never") == 0 and device("never") == 0
+    assert device("never") == 0
+    if moment == "before the file":
+        assert device("never") == 0  # the same report once more
     [report] = [path.read_text() for path in tmp_path.glob("report-*.json")]
     assert kept in ([], [report]), "what was drawn is what is sent"
     assert "0.1" not in report, "the file holds no datum"

@@ -66,6 +66,7 @@ def test_axes_that_might_be_either_are_refused():
     assert compare(one, one).statistic < 1e-9
 
 
+@pytest.mark.slow  # compiles subspaces
 def test_subspaces_have_no_sign_and_are_as_far_apart_as_their_angles():
     rng, angle = np.random.default_rng(0), 0.1
     turn = np.eye(4)

@@ -43,6 +43,7 @@ def fitted(data):
         return make_pca().fit(data)
 
 
+@pytest.mark.slow  # compiles subspaces
 def test_without_privacy_the_batch_components_and_variances_are_found(fitted, data):
     """Rounds ask different people different questions: 4 standard errors, as they are stated."""
     values, vectors = np.linalg.eigh(clipped(data).T @ clipped(data) / len(data))
@@ -61,6 +62,7 @@ def test_without_privacy_the_batch_components_and_variances_are_found(fitted, da
     )
 
 
+@pytest.mark.slow
 def test_shares_need_a_total_that_is_given_or_asked_of_other_people(data):
     fitted = make_pca().fit(data)
     others = make_data(2000, seed=1)
@@ -97,6 +99,7 @@ def test_one_component_has_variances_in_rounds_too(data):
     assert gap < 4 * excess.standard_error[0] < 0.5
 
 
+@pytest.mark.slow
 def test_rows_go_to_coordinates_and_back(fitted, data):
     inside = data[:5] @ fitted.estimate_
     coordinates = fitted.transform(inside)
@@ -110,6 +113,7 @@ def test_rows_go_to_coordinates_and_back(fitted, data):
         fitted.inverse_transform(data[:5])
 
 
+@pytest.mark.slow
 def test_principal_angles_have_intervals(fitted):
     plane = [[0.3, 1.0, 0.0, 0.0], [0.0, 0.0, 0.8, 1.0]]
     angles = fitted.functional(principal_angles(plane))
@@ -118,6 +122,7 @@ def test_principal_angles_have_intervals(fitted):
     assert np.all(angles.standard_error < 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scales", "number", "words"),
     [((0.2, 0.9, 0.2, 0.9), 1, "mean nothing"), ((0.7, 1.2, 0.2, 0.7), 2, "subspace ends")],
@@ -134,10 +139,12 @@ def test_ties_are_said(scales, number, words):
 def test_devices_answer_from_the_text_of_the_protocol(data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)
-        live = make_pca(epsilon=4.0, n_participants=40, n_rounds=2, random_state=None).start()
+        options = {"n_participants": 40, "n_rounds": 2, "initial_point": np.eye(3)[1:]}
+        interpreted = Tuning(engine="geomstats")
+        live = make_pca(epsilon=4.0, random_state=None, tuning=interpreted, **options).start()
         protocol = Protocol.from_json(live.protocol_.to_json())
         assert protocol.fingerprint == live.protocol_.fingerprint
-        people = iter(data)
+        people = iter(data[:, :3])
         while queries := [Query.from_json(query.to_json()) for query in live.queries()]:
             answers = [
                 Participant(protocol, max_epsilon=4.0).respond(query, next(people))

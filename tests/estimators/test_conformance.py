@@ -47,7 +47,7 @@ def test_scikit_learn_check(estimator, check):
         PrivateVMFLocation(n_rounds=3, tuning=INTERPRETED),
         PrivateHuberRegression(n_rounds=None, tuning=INTERPRETED),
         PrivateLogisticRegression(tuning=INTERPRETED),
-        PrivateVMFLocation(),
+        PrivateFrechetMean(),
         PrivateFrechetMean(n_rounds=3),
         PrivateSPDCovariance(n_rounds=3, tuning=INTERPRETED),
     ]

@@ -1,5 +1,6 @@
 """Warnings of estimators: what they are about, and that they point at the line of the user."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -113,8 +114,8 @@ def test_the_change_that_clipping_makes(loss):
     clipping = Clipping(1000, int(is_moved.sum()), (X[is_moved],), (kept[is_moved],))
     found = clipping.score_change(model, geometry, np.zeros(2))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    assert mean._clipping.share == clipping.share == np.mean(is_moved)
-    assert mean._clipping.given == ()  # no data outlive the fit
+    assert mean.diagnostics_["clipped_share"] == clipping.share == np.mean(is_moved)
+    assert X[is_moved][0].tobytes() not in pickle.dumps(mean)  # no data outlive the fit
 
 
 def test_clipped_rows_of_a_principal_direction():

@@ -291,7 +291,7 @@ def test_unfitted_estimator_says_so():
         make_pca().confidence_region()
     with pytest.raises(ProtocolError, match="n_features"):
         make_pca().queries()
-    assert len(make_pca().start(4).queries()) == 2
+    assert len(make_pca().start(3).queries()) == 2
 
 
 def test_circle_has_one_dimensional_region():

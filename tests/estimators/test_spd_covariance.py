@@ -76,8 +76,8 @@ def test_functionals_have_intervals(fitted):
 def test_precision_distances_and_score_are_those_of_scikit_learn(fitted):
     rows = make_rows(50, seed=3)
     assert not np.array_equal(clip(rows), rows)  # a common likelihood has no bounds
-    other = EmpiricalCovariance(assume_centered=True).fit(rows)
-    other._set_covariance(fitted.estimate_)
+    few = math.sqrt(2) * np.linalg.cholesky(fitted.estimate_).T  # two rows with this covariance
+    other = EmpiricalCovariance(assume_centered=True).fit(few)
     np.testing.assert_allclose(fitted.precision_, other.get_precision(), rtol=1e-10)
     np.testing.assert_allclose(fitted.mahalanobis(rows), other.mahalanobis(rows), rtol=1e-10)
     # log_likelihood of scikit-learn has the constant -m log(2 pi) / 2

@@ -47,8 +47,11 @@ MODELS = {
 
 
 @pytest.mark.parametrize(
-    "model",  # that of a covariance of three columns compiles for this test alone
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "covariance")) for name in MODELS],
+    "model",  # two of them compile for this test alone
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("covariance", "direction")))
+        for name in MODELS
+    ],
 )
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_the_numbers_are_those_of_the_estimator(model, people, capsys):
@@ -246,10 +249,12 @@ def test_an_empty_file_is_said_to_be_empty(people, capsys):
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_means_are_printed_to_the_size_of_their_errors(people, capsys):
     """Far from zero four digits would hide the interval."""
-    far = 1e4 + 1e-3 * (ROWS[:, 0] - CENTRE[0]) / SCALE[0]
-    np.savetxt("people.csv", far, "%.6f", header="far", comments="")
-    units = ["--subtract", "1e4", "--divide-by", "1e-3", "--seed", "3"]
-    assert fit("mean", "--norm-bound", "2.5", *units, "--json", "a.json", columns="far") == 0
+    rows = ROWS.copy()
+    rows[:, 0] = 1e4 + 1e-3 * (ROWS[:, 0] - CENTRE[0]) / SCALE[0]
+    np.savetxt("people.csv", rows, "%.6f", ",", header="far,weight,waist", comments="")
+    units = ["--subtract", "1e4,80,100", "--divide-by", "1e-3,20,15", "--seed", "3"]
+    asked = ["--norm-bound", "2.5", *units, "--json", "a.json"]
+    assert fit("mean", *asked, columns="far,weight,waist") == 0
     with open("a.json") as file:
         component = json.load(file)["components"]["far"]
     [line] = [text for text in capsys.readouterr().out.splitlines() if text.startswith("far")]

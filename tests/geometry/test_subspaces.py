@@ -29,11 +29,11 @@ def operations(twin, point, base, vector, coords, out):
     return dispatch.dist(twin, point, base)
 
 
-@pytest.mark.slow  # compiles for both
-@pytest.mark.parametrize(("n", "p"), [(4, 2), (5, 3)])
+@pytest.mark.slow  # compiles
 @pytest.mark.parametrize("reach", [1.2, 1e-3, 1e-7, 0.0])
-def test_closed_forms_agree_with_geomstats(n, p, reach):
+def test_closed_forms_agree_with_geomstats(reach):
     """Principal angles up to 1.2 sqrt(1/2), and so small that naive quotients would be 0 / 0."""
+    n, p = 5, 3
     geometry, rng = geometry_of(n, p), np.random.default_rng(1)
     base = geometry.exp(0.5 * geometry.basis[0], geometry.reference)
     direction = geometry.lift(rng.normal(size=geometry.dim), base)

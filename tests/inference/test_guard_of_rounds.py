@@ -14,7 +14,7 @@ from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.score_regression.shrinkage import guard_of_parts
 
 
-@pytest.mark.parametrize("dim", [2, 3, 5, 10])
+@pytest.mark.parametrize("dim", [2, 3, 5, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["spherical", "deviatoric"])
 def test_the_guard_of_rounds_is_what_either_kind_of_error_asks_for(dim, kind):
     # Statistic |(I + E) Z|^2 with an error of the mean eigenvalue alone, or of all else.

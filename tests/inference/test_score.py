@@ -163,7 +163,7 @@ def draw_prediction(rng, hessian, variance, growth, target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weak", [1.0, 0.15, 0.01])
+@pytest.mark.parametrize("weak", [1.0, 0.01])
 def test_coverage_needs_no_curvature(weak):
     rng, n = np.random.default_rng(5), 2000
     hessian, target = np.diag([1.0, 1.0, weak]), np.array([0.3, -0.2, 0.4])

@@ -33,9 +33,9 @@ def test_the_score_bound_of_a_band_is_attained(n, expected):
 def test_a_covariance_is_sought_in_a_band():
     X = np.random.default_rng(0).normal(size=(400, 2))
     band = spectral_band(2, 0.2, 3.0, holds_queries=True)
-    everybody, pairs = Tuning(working_region=band), Tuning(working_region=band, pairs_per_round=2)
+    options = {"working_region": band, "engine": "geomstats"}
     bounds = []
-    for tuning in (everybody, pairs):
+    for tuning in (Tuning(**options), Tuning(**options, pairs_per_round=2)):  # one query, and pairs
         model = PrivateSPDCovariance(
             norm_bound=3.0, epsilon=8.0, tuning=tuning, random_state=0
         ).fit(X)

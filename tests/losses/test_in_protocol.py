@@ -1,11 +1,10 @@
-"""Every loss in a protocol: records, one participant's answer, and both engines."""
+"""Every loss in a protocol: records, and one participant's answer."""
 
 import json
 
 import numpy as np
 import pytest
 
-from geomstats_ldp.emulation import emulate
 from geomstats_ldp.exceptions import DatumError
 from geomstats_ldp.losses import (
     LOSSES,
@@ -115,17 +114,3 @@ def test_a_participant_answers(case):
     message = participant.respond(query, datum)
     assert message.tangent_vec.shape == setting.geometry.shape
     server.receive(Message.from_json(message.to_json()))
-
-
-@pytest.mark.slow  # compiles the whole collection for every pair of space and loss
-def test_both_engines_agree(case):
-    setting, loss = case
-    data = data_of(setting, loss, 45)
-    states = []
-    for engine in ("auto", "geomstats"):
-        server = Server(protocol_of(setting, loss, len(data)), engine)
-        emulate(server, data, random_state=3)
-        states.append(server.state)
-    np.testing.assert_allclose(states[0].average, states[1].average, rtol=0, atol=1e-9)
-    for one, other in zip(states[0].sums, states[1].sums):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)

@@ -197,7 +197,10 @@ def scripted(seed, requests):
     return entropy
 
 
-@pytest.mark.parametrize(("name", "epsilon"), [("privunit", 4.0), ("l2_ball", 4.0)])
+@pytest.mark.parametrize(
+    ("name", "epsilon"),
+    [("privunit", 4.0), pytest.param("l2_ball", 4.0, marks=pytest.mark.slow)],
+)
 def test_how_much_is_drawn_does_not_depend_on_the_score(name, epsilon):
     """Bytes taken from the operating system, for two opposite scores: one law."""
     mechanism = build(name, epsilon, 2)

@@ -86,14 +86,14 @@ class Trap:
     ],
 )
 def test_any_datum_is_answered_without_a_sound(
-    protocol, datum, recwarn, capfd, caplog, first_query, device
+    protocol, datum, recwarn, capfd, caplog, first_query, device, score_at
 ):
     """No error, no warning, no line: whether a datum was usable does not leave the device."""
     query = first_query(protocol)
     participant = device(protocol)
     message = participant.respond(query, datum)
     assert 0 <= message.candidate < 2**64
-    score = participant._score(np.asarray(query.point), datum)
+    score = score_at(protocol, query.point, datum)
     assert np.isfinite(score).all() and score.shape == (protocol.dim,)
     assert (list(recwarn), list(caplog.records), *capfd.readouterr()) == ([], [], "", "")
 
@@ -117,13 +117,12 @@ def test_no_floating_point_setting_of_the_program_around_tells(
             participant.respond(query, datum)
 
 
-def test_unusable_data_are_answered_like_a_zero_score(pca_protocol, first_query, device):
+def test_unusable_data_are_answered_like_a_zero_score(pca_protocol, first_query, score_at):
     protocol = pca_protocol(epsilon=3.0)
     point = first_query(protocol).point
-    participant = device(protocol)
     for datum in (np.full(3, np.nan), "secret", np.ones((2, 3)), [1e308, -1e308, np.inf]):
-        np.testing.assert_array_equal(participant._score(point, datum), np.zeros(2))
-    assert np.any(participant._score(point, DATUM) != 0)
+        np.testing.assert_array_equal(score_at(protocol, point, datum), np.zeros(2))
+    assert np.any(score_at(protocol, point, DATUM) != 0)
 
 
 def test_a_datum_that_cannot_be_used_costs_the_time_of_one_that_can(
@@ -137,10 +136,11 @@ def test_a_datum_that_cannot_be_used_costs_the_time_of_one_that_can(
         score_coords(*args)
 
     monkeypatch.setattr(participant_module, "score_coords", counting)
-    point, participant = np.asarray(first_query(protocol).point), device(protocol)
+    query = first_query(protocol)
+    point = np.asarray(query.point)
     for datum in (point, np.nan * point, "271828", np.ones((2, 3)), Trap()):
         counted.clear()
-        participant._score(point, datum)
+        device(protocol).respond(query, datum)
         assert len(counted) == 1
 
 

@@ -161,15 +161,14 @@ def test_messages_are_unbiased_for_the_score(pca_protocol, first_query):
 
 @pytest.mark.parametrize("mechanism", ["privunit", "l2_ball"])
 def test_any_two_data_accept_candidates_with_weights_of_bounded_ratio(
-    pca_protocol, mechanism, first_query, device
+    pca_protocol, mechanism, first_query, score_at
 ):
     """Pure privacy of a device, end to end: the weights of one candidate under all data."""
     protocol = pca_protocol(2, epsilon=1.0, mechanism=mechanism)
     query, mechanism = first_query(protocol), protocol.mechanism
-    participant = device(protocol)
     points = mechanism.candidate_points(np.arange(2000, dtype=np.uint64))
     data = [*extreme_data(query.point), np.nan * DATUM, "text"]
-    scores = [participant._score(query.point, datum) for datum in data]
+    scores = [score_at(protocol, query.point, datum) for datum in data]
     table = np.array([mechanism.weight(points, score) for score in scores])
     ratios = table.max(axis=0) / table.min(axis=0)
     assert 0.99 * math.e < ratios.max() <= math.e
@@ -191,6 +190,7 @@ def test_a_message_travels_as_json_to_the_server(pca_protocol, mechanism, device
             server.receive(bad)
 
 
+@pytest.mark.slow
 def test_messages_of_devices_are_unbiased_for_the_score(pca_protocol, first_query, device):
     protocol = pca_protocol(epsilon=4.0)
     query, n = first_query(protocol), 600

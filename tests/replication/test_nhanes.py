@@ -92,26 +92,25 @@ def test_protocol_reads_no_analysis_data(data):
     assert np.array_equal(NHANES_2015_2016.standardise(raw), data)
 
 
+#: Longest semi-axes, in degrees, of the single runs of the paper with Gaussian noise.
+PUBLISHED = {8.0: 19.75, 4.0: 50.23, 2.0: 82.98, 1.0: 86.30}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_coverage_of_resampled_participants(data, epsilon):
     """500 runs: the region covers the batch direction as it promises.
 
     The Monte Carlo standard error at 0.95 is 0.0097; the band is 0.95 - 3.1 to 0.95 + 3.1 of it.
+    Regions of 100 runs with Gaussian noise are far wider.
     """
-    summary = repeat_nhanes(data, "privunit", epsilon, repetitions=500, seed=1)
-    assert 0.92 <= summary.coverage <= 0.98
-    ratio = summary.median_semi_axis_deg / summary.oracle_semi_axis_deg
+    private = repeat_nhanes(data, "privunit", epsilon, repetitions=500, seed=1)
+    assert 0.92 <= private.coverage <= 0.98
+    ratio = private.median_semi_axis_deg / private.oracle_semi_axis_deg
     assert ratio <= {math.inf: 1.25, 8.0: 1.25, 4.0: 1.25, 2.0: 1.5, 1.0: 2.0}[epsilon]
     assert ratio >= 1.0
-
-
-@pytest.mark.slow
-def test_gaussian_mechanism_needs_far_wider_regions(data):
-    """Medians of 100 runs, under the single runs of the paper (20, 50, 83, 86 degrees)."""
-    for epsilon, published in ((8.0, 19.75), (4.0, 50.23), (2.0, 82.98), (1.0, 86.30)):
-        summary = repeat_nhanes(data, "gaussian", epsilon, repetitions=100, seed=2)
-        private = repeat_nhanes(data, "privunit", epsilon, repetitions=100, seed=2)
-        assert summary.oracle_semi_axis_deg < summary.median_semi_axis_deg < published
-        assert private.median_semi_axis_deg < 0.5 * summary.median_semi_axis_deg
-        assert summary.coverage >= 0.92
+    if epsilon in PUBLISHED:
+        noisy = repeat_nhanes(data, "gaussian", epsilon, repetitions=100, seed=2)
+        assert noisy.oracle_semi_axis_deg < noisy.median_semi_axis_deg < PUBLISHED[epsilon]
+        assert private.median_semi_axis_deg < 0.5 * noisy.median_semi_axis_deg
+        assert noisy.coverage >= 0.92

@@ -8,6 +8,7 @@ import pytest
 from geomstats_ldp import PrivatePCA, Protocol, Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol import InferenceRule, RoundPlan
+from geomstats_ldp.score_regression import query_points
 from geomstats_ldp.score_regression.answers import Answers
 from geomstats_ldp.score_regression.fit import _fit_in_chart, hedged_step
 from geomstats_ldp.score_regression.prediction import regress_about
@@ -38,6 +39,10 @@ def pca_with(known, n_rounds=3, **parameters):
     return PrivatePCA(known_moment=known, n_rounds=n_rounds, **{**values, **parameters})
 
 
+def answers_of(protocol, state):
+    return Answers(protocol, state, query_points(protocol, state))
+
+
 def test_the_regression_is_least_squares_with_the_moment_as_more_rows():
     """In all entries of the moment, without a chart."""
     rows = np.random.default_rng(1).normal(size=(3000, 3)) * SPREADS
@@ -46,7 +51,7 @@ def test_the_regression_is_least_squares_with_the_moment_as_more_rows():
     tuning = Tuning(inference=InferenceRule(ridge=1e-14))
     model = pca_with(known, random_state=0, tuning=tuning).fit(rows)
     server = model.server_
-    protocol, answers = server.protocol, Answers(server.protocol, server.state, server._points)
+    protocol, answers = server.protocol, answers_of(server.protocol, server.state)
     center = server.state.centers[-1]
     fit = _fit_in_chart(protocol, answers, center, np.ones(len(answers.points)), None, False)
     variance = np.trace(fit.score_covariance) / 2
@@ -77,7 +82,7 @@ def fit_with(model, matrix, covariance):
     server = model.server_
     rounds = replace(server.protocol.rounds, known_moment=matrix, known_covariance=covariance)
     protocol = replace(server.protocol, rounds=rounds)
-    answers = Answers(protocol, server.state, server._points)
+    answers = answers_of(protocol, server.state)
     center, ones = server.state.centers[-1], np.ones(len(answers.points))
     return protocol, _fit_in_chart(protocol, answers, center, ones, None, False)
 
@@ -95,7 +100,8 @@ def test_the_covariance_counts_the_error_of_the_moment_as_it_is():
         return np.linalg.solve(step, fit.offset)
 
     def coefficients(protocol, fit):
-        return regress_about(protocol, server.state, server._points, fit)[:2]
+        points = query_points(protocol, server.state)
+        return regress_about(protocol, server.state, points, fit)[:2]
 
     protocol, fit = fit_with(model, matrix, covariance)
     changed = [fit_with(model, matrix + symmetric(e), covariance)[1] for e in np.eye(6)]

@@ -30,7 +30,7 @@ def in_threads(work):
         return list(pool.map(start, range(N_THREADS)))
 
 
-@pytest.fixture(params=[2000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.fixture(params=[800, pytest.param(4000, marks=pytest.mark.slow)])
 def n_messages(request):
     return request.param
 

@@ -60,11 +60,11 @@ class HalfSampleProbes(BaselineEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from geomstats_ldp import PrivateVMFLocation
+    >>> from geomstats_ldp import PrivatePCA
     >>> from geomstats_ldp.replication.baselines import HalfSampleProbes
-    >>> location = PrivateVMFLocation(epsilon=8.0, initial_point=[0.3, 1.0, 0.3]).start()
-    >>> X = np.random.default_rng(0).normal([0.2, 0.9, 0.3], 0.5, size=(8000, 3))
-    >>> fitted = HalfSampleProbes(location.protocol_, probe_radius=0.4, random_state=0).fit(X)
+    >>> pca = PrivatePCA(norm_bound=2.0, epsilon=8.0, initial_point=[0.3, 1.0, 0.3]).start()
+    >>> X = np.random.default_rng(0).normal(size=(8000, 3)) * [0.2, 0.9, 0.3]
+    >>> fitted = HalfSampleProbes(pca.protocol_, probe_radius=0.4, random_state=0).fit(X)
     >>> fitted.diagnostics_["n_estimate"], fitted.diagnostics_["n_regression"]
     (4000, 4000)
     """

@@ -221,7 +221,7 @@ def test_each_participant_answers_once(pca_protocol, pca_data, monkeypatch, make
 
 @BOTH
 def test_seeds_decide(pca_protocol, pca_data, make):
-    protocol, data = pca_protocol(), pca_data(200)
+    protocol, data = pca_protocol(), pca_data(60)
     one, again = (make(protocol).fit(data).estimate_ for _ in range(2))
     other = make(protocol, random_state=1).fit(data).estimate_
     np.testing.assert_array_equal(one, again)
@@ -298,23 +298,23 @@ def test_half_sample_covers(mean_protocol, mean_data, epsilon):
 
 @BOTH
 def test_region_tests_and_diagnostics(pca_protocol, pca_data, make):
-    fitted = make(pca_protocol(epsilon=np.inf)).fit(pca_data(600))
+    fitted = make(pca_protocol(epsilon=np.inf)).fit(pca_data(150))
     region = fitted.confidence_region(level=0.9)
     assert region.level == 0.9
     np.testing.assert_array_equal(region.center, fitted.estimate_)
     np.testing.assert_array_equal(region.covariance, fitted.covariance_)
     assert region.contains(fitted.estimate_)
     report = fitted.diagnostics_
-    assert report["n_participants"] == fitted.n_participants_ == 600
-    assert report["n_estimate"] == (600 if make is trajectory else 300)
-    assert report["n_regression"] == (400 if make is trajectory else 300)
+    assert report["n_participants"] == fitted.n_participants_ == 150
+    assert report["n_estimate"] == (150 if make is trajectory else 75)
+    assert report["n_regression"] == (100 if make is trajectory else 75)
     assert report["gram_condition_number"] >= 1.0
 
 
 def test_weak_excitation_is_reported(pca_protocol, pca_data):
     """A path that hardly moves leaves the ridge in charge of the Hessian."""
     protocol = pca_protocol(epsilon=np.inf, gain=GainRule(1e-3, 1e6, 0.9, 0.5))
-    fitted = trajectory(protocol).fit(pca_data(500))
+    fitted = trajectory(protocol).fit(pca_data(200))
     assert fitted.diagnostics_["hessian_floor_active"]
     with pytest.warns((HessianFloorWarning, UninformativeRegionWarning)):
         fitted.confidence_region()

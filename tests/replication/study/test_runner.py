@@ -12,7 +12,7 @@ from geomstats_ldp.replication.study.methods import METHODS, Cell, run_cell
 from geomstats_ldp.replication.study.runner import open_study, run_study, study_cells
 
 CHECKPOINTS, REPETITIONS, SEED = [200, 400], 23, 5
-CELLS = study_cells("A", (8.0, 2.0), ("privunit",), ("spr", "half_sample"), ("paper",))
+CELLS = study_cells("A", (8.0, 2.0), ("privunit",), ("spr",), ("paper", "default"))
 
 
 def open_folder(folder):
@@ -46,16 +46,16 @@ def tasks(monkeypatch):
 
 
 def test_rows_are_complete_and_in_order(whole):
-    key = ["method", "epsilon", "repetition", "n"]
+    key = ["tuning", "epsilon", "repetition", "n"]
     expected = [
-        (cell.method, cell.epsilon, repetition, n)
+        (cell.tuning, cell.epsilon, repetition, n)
         for cell in CELLS
         for repetition in range(REPETITIONS)
         for n in CHECKPOINTS
     ]
     assert list(whole[key].itertuples(index=False, name=None)) == expected
     alone = pd.DataFrame(run_cell(CELLS[1], CHECKPOINTS, [17], SEED))
-    part = whole[(whole["epsilon"] == 2.0) & (whole["method"] == "spr")]
+    part = whole[(whole["epsilon"] == CELLS[1].epsilon) & (whole["tuning"] == CELLS[1].tuning)]
     part = part[part["repetition"] == 17].reset_index(drop=True)
     pd.testing.assert_frame_equal(part, alone, check_exact=True)
 
