@@ -23,9 +23,9 @@ from geomstats_ldp import (
 from geomstats_ldp.testing import EstimatorCase, parametrize_with_checks
 
 RNG = np.random.default_rng(0)
-VECTORS = RNG.normal([0.4, 0.3, 0.2], 0.3, size=(101, 3))
+VECTORS = RNG.normal([0.4, 0.3, 0.2], 0.3, size=(61, 3))
 DIRECTIONS = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
-DISC = RNG.normal([0.15, -0.1], 0.08, size=(101, 2))
+DISC = RNG.normal([0.15, -0.1], 0.08, size=(61, 2))
 
 
 def spd(metric):
@@ -35,7 +35,7 @@ def spd(metric):
 
 
 def spd_data():
-    values, axes = np.linalg.eigh([(a + a.T) / 2 for a in RNG.normal(0.0, 0.2, size=(61, 2, 2))])
+    values, axes = np.linalg.eigh([(a + a.T) / 2 for a in RNG.normal(0.0, 0.2, size=(41, 2, 2))])
     return np.einsum("nij,nj,nkj->nik", axes, np.exp(values), axes)
 
 

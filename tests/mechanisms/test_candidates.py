@@ -314,6 +314,7 @@ def test_the_noise_of_the_grid_keeps_its_slack(epsilon, delta):
         assert reached <= mp.mpf(delta) * (1 - mp.mpf("9e-10"))
 
 
+@pytest.mark.slow
 def test_messages_of_the_grid():
     pytest.importorskip("opendp.measurements")
     mechanism, vector = gaussian(), np.array([1.0, 0.2, -0.5])

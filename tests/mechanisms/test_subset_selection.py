@@ -73,6 +73,7 @@ def test_sets_of_candidates_are_the_documented_ones():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_what_is_released_has_the_law_of_the_direct_sampler():
     mechanism, category, n = SubsetSelection(2.0, 5), 3, 4000
     rng = np.random.default_rng(0)

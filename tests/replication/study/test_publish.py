@@ -63,6 +63,7 @@ def test_page_says_how_it_was_made(publish, made_up_summary):
     assert "![Terminal error of the methods: gaussian, paper tuning](study/methods_error_" in page
 
 
+@pytest.mark.slow
 def test_publishing_copies_what_the_page_rests_on(publish, made_up_summary, tmp_path):
     folder, home = tmp_path / "folder", tmp_path / "docs" / "study"
     folder.mkdir()

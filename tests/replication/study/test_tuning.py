@@ -40,7 +40,7 @@ def test_radii_fall_where_scores_bend_and_stay_where_they_are_linear(designs, na
         assert early > late and latest / late == pytest.approx(2**-0.27)
 
 
-def queries_of(protocol, n=60):
+def queries_of(protocol, n=25):
     """Points of the region of queries, as far as its edge or corners, shape [n, *point_shape]."""
     rng, geometry, region = np.random.default_rng(0), protocol.geometry, protocol.query_region
     center = np.array(region.center)
