@@ -93,12 +93,27 @@ def predict_from_differences(state: State, protocol: Protocol) -> PredictedScore
     covariance = covariance / (2 * n_pairs)
     if rule.hessian == "isotropic":
         slope, growth = spherical_part(slope), growth / protocol.dim
-    if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
-        slope, growth = rule.hessian_range[0] * np.eye(protocol.dim), np.zeros_like(growth)
+    slope, growth = _in_blocks(slope, growth, rule)
     pivot = _mean_iterate(state, protocol, n_pairs)
     parts = sums_by_group(state.sums, len(totals))
     average = sum(part.u[CURRENT] + part.u[COMPLETE] for part in parts) / totals.sum()
     return PredictedScore(average - slope @ pivot, slope, covariance, pivot, growth)
+
+
+def _in_blocks(slope, growth, rule):
+    """Slope and growth without what the Hessian is known not to have, and without known blocks.
+
+    Offsets of tight frames have a Gram matrix that is a multiple of the identity: the regression
+    of a block on its own offsets is the block of the whole regression.
+    """
+    slopes, growths = np.zeros_like(slope), np.zeros_like(growth)
+    for block in blocks_of(rule, len(slope)):
+        place = block.place
+        if block.is_known:
+            slopes[place, place] = block.rule.hessian_range[0] * np.eye(block.size)
+        else:
+            slopes[place, place], growths[place, place] = block.of(slope), block.of(growth)
+    return slopes, growths
 
 
 def _mean_iterate(state, protocol, n_pairs):

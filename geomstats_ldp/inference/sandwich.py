@@ -12,16 +12,12 @@ import numpy as np
 from scipy.linalg import eigvalsh, solve_continuous_lyapunov
 
 from geomstats_ldp.exceptions import NotReadyError
+from geomstats_ldp.inference.pair_hessian import guarded_hessian
 from geomstats_ldp.schedules import gain
 from geomstats_ldp.score_regression import ScoreFit
 from geomstats_ldp.score_regression.shrinkage import (
-    bounded_hessian,
     clip_eigenvalues,
     covariance_floor,
-    deviatoric_size,
-    guard_of_error,
-    shrink,
-    spherical_part,
 )
 from geomstats_ldp.server.recursion import (
     N_PARTICIPANTS,
@@ -83,7 +79,8 @@ class SandwichEstimate:
         ``InferenceRule.hessian_range``, which is known to hold at the target, is not counted.
     guard : float
         Factor by which the finite-sample guard enlarged the covariance. In rounds the Hessian over
-        its root is no smaller than it is publicly known to be.
+        its root is no smaller than it is publicly known to be. Where the Hessian has several
+        blocks each has its own, and this is the largest.
     """
 
     regression: PairRegression | ScoreFit
@@ -150,75 +147,6 @@ def prior_weight(score_covariance, prior_sd):
     is forgotten.
     """
     return float(np.trace(score_covariance)) / (2 * len(score_covariance)) / prior_sd**2
-
-
-def estimate_hessian(regression, rule):
-    """Hessian before any eigenvalue is changed, and the share kept of its deviatoric part."""
-    if rule.hessian == "isotropic":
-        return spherical_part(regression.hessian), 0.0
-    if rule.prior_hessian is not None or rule.hessian == "raw":
-        return regression.hessian, 1.0
-    return shrink_hessian(regression, rule.hessian_range)
-
-
-def shrink_hessian(regression, hessian_range=None):
-    r"""Shrink the deviatoric part of the regression Hessian by the noise it carries.
-
-    The entries of the symmetrised slope have noise of variance v/q on the diagonal and v/(2q) off
-    it, with v = tr(Sigma) / (2d) the variance of a coordinate of D and q = s_n / d. The deviatoric
-    part :math:`H_0 = H - (tr H / d) I` lives in d(d+1)/2 - 1 dimensions, so its noise has squared
-    Frobenius norm close to (d(d+1)/2 - 1) v/q, and
-
-    .. math:: \rho = \max\{0, 1 - (d(d+1)/2 - 1) (v/q) / \|H_0\|_F^2\}
-
-    is the positive-part shrinkage factor. It tends to one, so consistency is kept. Under a public
-    range of the eigenvalues rho is at most the share of `deviatoric_size` in it plus noise.
-
-    Parameters
-    ----------
-    regression : PairRegression
-    hessian_range : tuple (low, high), optional
-
-    Returns
-    -------
-    hessian : array, shape [dim, dim]
-    kept : float
-        The factor rho; one where there is nothing to shrink.
-    """
-    dim = len(regression.hessian)
-    variance = np.trace(regression.score_covariance) / (2 * dim)
-    noise = (dim * (dim + 1) / 2 - 1) * variance / (np.trace(regression.gram) / dim)
-    return shrink(regression.hessian, noise, hessian_range=hessian_range)
-
-
-def hessian_error(regression, kept, score_covariance, rule):
-    """Expected squared norm of the error of the estimated Hessian.
-
-    Of its d(d+1)/2 free entries all but the trace were shrunk by the factor `kept`. Kept whole,
-    they err by their noise; shrunk away, by their own size, which is anywhere between nothing and
-    the noise: half of it is charged, and in between (1 + kept) / 2. A public range of width w
-    bounds both: an eigenvalue at its edge errs by w^2 / 3 on average, and a deviatoric part has
-    the `deviatoric_size`. As the paper counts them, the errors are those of the slope before it is
-    made symmetric.
-    """
-    dim = len(regression.hessian)
-    free = dim * (dim + 1) / 2
-    spread = np.linalg.inv(regression.gram + regression.ridge * np.eye(dim))
-    spherical = 0.5 * np.trace(score_covariance) * np.trace(spread) / dim**2
-    deviatoric = (1 + kept) / 2 * (free - 1) * spherical
-    if rule.hessian_range is not None:
-        low, high = rule.hessian_range
-        spherical = min(spherical, dim * (high - low) ** 2 / 3)
-        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
-    if rule.hessian == "isotropic":
-        deviatoric = 0.0
-    return (spherical + deviatoric) * dim**2 / free
-
-
-def guard_factor(regression, hessian, kept, score_covariance, floor, rule):
-    """Finite-sample guard for the error that the pair regression leaves; see `guard_of_error`."""
-    error = np.sqrt(hessian_error(regression, kept, score_covariance, rule))
-    return guard_of_error(error, hessian, floor, rule)
 
 
 def horizon_variance(sandwich, hessian, schedule, n_participants):
@@ -375,8 +303,9 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     """
     rule, n_participants = protocol.inference, int(state.clock[N_PARTICIPANTS])
     pooled = pool_groups(state, protocol)
-    unclipped, kept = estimate_hessian(pooled.regression, rule)
-    hessian, bounds = bounded_hessian(unclipped, rule, protocol.hessian_bound, n_participants)
+    hessian, guards, bounds = guarded_hessian(
+        pooled.regression, pooled.of_regression, protocol, n_participants
+    )
     totals, squares = state.weights[:, OF_PEOPLE], state.weights[:, SQUARES_OF_PEOPLE]
     score_covariance = pooled.mean_covariance(n_participants, totals, squares)
     inverse = np.linalg.inv(hessian)
@@ -384,14 +313,12 @@ def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:
     if rule.horizon:
         clock = float(totals.sum())
         covariance = covariance + horizon_variance(covariance, hessian, protocol.schedule, clock)
-    floor = bounds["hessian_floor"]
-    guard = guard_factor(pooled.regression, hessian, kept, pooled.of_regression, floor, rule)
-    covariance = guard * covariance / n_participants
+    covariance = np.sqrt(np.outer(guards, guards)) * covariance / n_participants
     return SandwichEstimate(
         regression=pooled.regression,
         hessian=hessian,
         score_covariance=score_covariance,
         covariance=(covariance + covariance.T) / 2,
-        guard=float(guard),
+        guard=float(guards.max()),
         **bounds,
     )

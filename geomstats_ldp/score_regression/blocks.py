@@ -158,7 +158,7 @@ def usable_hessian(protocol, raw, noise, basis, n):
     """
     hessian, errors, bounds = np.zeros_like(raw), [], []
     blocks = blocks_of(protocol.inference, protocol.dim)
-    flat = _known_multiple(blocks)
+    flat = known_multiple(blocks)
     for block in blocks:
         own, place = basis_within(basis, block), block.place
         part = block.of(raw), noise[np.ix_(own, own)], block.of(basis[own])
@@ -167,17 +167,36 @@ def usable_hessian(protocol, raw, noise, basis, n):
         )
         errors.append(error)
         bounds.append(limits)
+    return hessian, np.array(errors), joined_bounds(bounds)
+
+
+def joined_bounds(bounds):
+    """What `bounded_hessian` says of all blocks together.
+
+    Parameters
+    ----------
+    bounds : list of dict
+
+    Returns
+    -------
+    joined : dict
+    """
     joined = {
         "hessian_floor": min(one["hessian_floor"] for one in bounds),
         "hessian_bound": max(one["hessian_bound"] for one in bounds),
     }
     for name in ("hessian_floor_active", "hessian_bound_active"):
         joined[name] = any(one[name] for one in bounds)
-    return hessian, np.array(errors), joined
+    return joined
 
 
-def _known_multiple(blocks):
-    """Multiple of the identity that one of several blocks is known to be, or None."""
+def known_multiple(blocks):
+    """Multiple of the identity that one of several blocks is known to be, or None.
+
+    Parameters
+    ----------
+    blocks : list of Block
+    """
     known = [block.rule.hessian_range[0] for block in blocks if block.is_known]
     return known[0] if known and len(blocks) > 1 else None
 

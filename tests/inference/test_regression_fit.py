@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from geomstats_ldp.exceptions import NotReadyError
-from geomstats_ldp.inference.sandwich import PairRegression, fit_regression, shrink_hessian
+from geomstats_ldp.inference.pair_hessian import shrink_hessian
+from geomstats_ldp.inference.sandwich import PairRegression, fit_regression
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.schedules import coordinate_cycle
 from geomstats_ldp.server.regression import Window

@@ -10,7 +10,8 @@ from scipy import stats
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import estimate_sandwich
-from geomstats_ldp.inference.sandwich import PairRegression, guard_factor, horizon_variance
+from geomstats_ldp.inference.pair_hessian import guard_factor
+from geomstats_ldp.inference.sandwich import PairRegression, horizon_variance
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.schedules import Schedule, coordinate_cycle

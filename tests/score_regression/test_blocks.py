@@ -1,5 +1,7 @@
 """Hessians of products: what is known of their blocks, and what regressions make of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
@@ -10,7 +12,11 @@ from scipy import stats
 
 from geomstats_ldp import PrivateFrechetMean, Tuning
 from geomstats_ldp.geometry import Geometry, geodesic_ball
-from geomstats_ldp.inference import weak_curvature
+from geomstats_ldp.inference import (
+    estimate_sandwich,
+    predict_from_differences,
+    weak_curvature,
+)
 from geomstats_ldp.losses import FrechetLoss, loss_of
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.score_regression.blocks import basis_within, blocks_of, possible_hessians
@@ -173,3 +179,40 @@ def test_shrinking_to_a_known_multiple_errs_about_as_charged():
             charged.append(3 * charged_share(kept, 3))
         assert np.mean(squares) < 1.4 * np.mean(charged)
         assert np.mean(squares) < (1.5 if size <= 1 else 3.3)  # 3 without
+
+
+def in_pairs(name, epsilon, seed=0, n=600):
+    space, center = PRODUCTS[name]
+    geometry = Geometry(space, center)
+    model = PrivateFrechetMean(
+        space,
+        data_radius=0.8,
+        region_radius=0.7,
+        epsilon=epsilon,
+        initial_point=center,
+        random_state=seed,
+        tuning=Tuning(engine="geomstats"),
+    )
+    return model.fit(rows_of(geometry, n, 0.6, seed=seed))
+
+
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+def test_pairs_know_the_blocks_too():
+    model = in_pairs("S2xR2", 4.0)
+    protocol, state = model.protocol_, model.server_.state
+    known = estimate_sandwich(state, protocol)
+    free = replace(protocol.inference, hessian_blocks=None)
+    np.testing.assert_array_equal(known.hessian[:2, 2:], 0.0)
+    np.testing.assert_array_equal(known.hessian[2:, 2:], np.eye(2))
+    prediction = predict_from_differences(state, protocol)
+    whole = predict_from_differences(state, replace(protocol, inference=free))
+    np.testing.assert_array_equal(prediction.slope[2:], [[0, 0, 1, 0], [0, 0, 0, 1]])
+    np.testing.assert_array_equal(prediction.growth[2:], 0.0)
+    np.testing.assert_array_equal(prediction.slope[:2, :2], whole.slope[:2, :2])
+    np.testing.assert_array_equal(prediction.growth[:2, :2], whole.growth[:2, :2])
+    # No guard where the Hessian is known: the plane's part is that of its score, and the gains.
+    bare = replace(protocol, inference=replace(protocol.inference, guard=0.0))
+    plain = estimate_sandwich(state, bare).covariance
+    np.testing.assert_allclose(known.covariance[2:, 2:], plain[2:, 2:], rtol=1e-12)
+    np.testing.assert_allclose(known.covariance[:2, :2], known.guard * plain[:2, :2], rtol=1e-12)
+    assert known.guard > 1.01
