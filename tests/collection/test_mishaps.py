@@ -21,13 +21,16 @@ def ask(service, token):
     return service.post("/v1/questions", token)
 
 
-def ask_patiently(service, token, tries=100):
-    """Answer to a question, asked again while the worker counts what is out."""
-    for _ in range(tries):
+def ask_patiently(service, token, tries=25):
+    """Answer to a question, asked again while the worker counts what is out.
+
+    Less and less often: who asks too often is refused.
+    """
+    for number in range(tries):
         answer = ask(service, token)
         if answer.status_code != 503:
             break
-        time.sleep(0.02)
+        time.sleep(min(0.02 * 1.3**number, 2.0))
     return answer
 
 
