@@ -186,7 +186,8 @@ class Plan:
         """Rounds and days in which a number of people answer.
 
         A round waits for the one before it. People who never answer have to be left out of
-        `answers_a_day`.
+        `answers_a_day`. Sizes are those of rounds that ask for scores; where some ask for curvature
+        people are dealt to rounds a little differently.
 
         Parameters
         ----------
