@@ -26,6 +26,7 @@ from geomstats_ldp.protocol import Message, Protocol, Query
 from geomstats_ldp.protocol.agreement import check_agreement, require_agreement
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.protocol import check_is_protocol
+from geomstats_ldp.score_regression.curvature import whitening_range
 from geomstats_ldp.twins import jitable_inline
 from geomstats_ldp.validation import check_integer, finite_array
 
@@ -243,8 +244,9 @@ class Participant:
         ForeignMessageError
             If the query belongs to another protocol.
         ProtocolError
-            If `query` is no Query, asks a group that this participant is not in, or its point is
-            off the manifold or outside of the public region of queries.
+            If `query` is no Query, asks a group that this participant is not in, its point is off
+            the manifold or outside of the public region of queries, or its directions are missing,
+            not wanted or outside of their public range.
         AlreadyAnsweredError
             If this participant has answered.
         """
@@ -293,8 +295,16 @@ class Participant:
             if query.directions is not None:
                 raise ProtocolError("query directions must be None in a round that asks for scores")
             return None
-        dim = self.protocol.dim
-        return finite_array("query directions", query.directions, (dim, dim))
+        dim, (low, high) = self.protocol.dim, whitening_range(self.protocol)
+        directions = finite_array("query directions", query.directions, (dim, dim))
+        # Nothing overflows along these: where it does, and how long it takes, depends on the datum.
+        lengths = np.hypot.reduce(directions, axis=1)
+        if not np.all((lengths >= low * (1 - _EDGE)) & (lengths <= high * (1 + _EDGE))):
+            raise ProtocolError(
+                f"query directions must have lengths from {low:g} to {high:g}; "
+                f"got {lengths.min():g} to {lengths.max():g}"
+            )
+        return directions
 
     def _check_group(self, index):
         check_integer("index", index, 0, self.protocol.n_query_points - 1)
