@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from geomstats_ldp.defaults import curvature_bound, curvature_share
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol import InferenceRule, RoundPlan
@@ -60,30 +62,15 @@ def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, ma
     if n_rounds is None:
         return None
     saturation = loss.saturation(geometry)
-    n_rounds, sizes = check_n_rounds(n_rounds), None
+    n_rounds, sizes, may_ask = check_n_rounds(n_rounds), None, False
     directions = direction_cycle(even_directions(tuning), geometry.dim)
     n_points = len(directions) if query is None else 1
     if n_participants is not None:
         # Two answers a query point tell a score from its noise.
         sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
-        if len(sizes) == n_rounds and _may_ask_for_curvature(loss, n_rounds, tuning):
-            mechanism = widest_mechanism(make_mechanisms())
-            share = curvature_share(mechanism, n_participants)
-            if share <= _LARGEST_SHARE:
-                numbers = tuple(number for number in _CURVATURE_ROUNDS if number < n_rounds - 1)
-                return RoundPlan(
-                    n_rounds,
-                    sizes_with_curvature(sizes, numbers, share, 2 * n_points),
-                    n_points,
-                    moment,
-                    length,
-                    third_derivative=bend,
-                    saturation=saturation,
-                    curvature_rounds=numbers,
-                    curvature_bound=curvature_bound(geometry.dim),
-                )
+        may_ask = len(sizes) == n_rounds and _may_ask_for_curvature(loss, n_rounds, tuning)
         n_rounds, n_points = len(sizes), min(n_points, *sizes)
-    return RoundPlan(
+    plan = RoundPlan(
         n_rounds,
         sizes,
         n_points,
@@ -94,6 +81,24 @@ def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, ma
         saturation,
         # Where wide rounds are few, their offsets follow the curvature by default.
         adaptive=adaptive or (min(saturation, bend) > 0 and query is None),
+    )
+    return _asking_for_curvature(plan, make_mechanisms) if may_ask else plan
+
+
+def _asking_for_curvature(plan, make_mechanisms):
+    """The plan with rounds that ask for curvature; as it is where noise is too strong for these."""
+    mechanism = widest_mechanism(make_mechanisms())
+    share = curvature_share(mechanism, plan.n_participants)
+    if share > _LARGEST_SHARE:
+        return plan
+    numbers = tuple(number for number in _CURVATURE_ROUNDS if number < plan.n_rounds - 1)
+    return replace(
+        plan,
+        sizes=sizes_with_curvature(plan.sizes, numbers, share, 2 * plan.minimum),
+        query=None,
+        adaptive=False,
+        curvature_rounds=numbers,
+        curvature_bound=curvature_bound(mechanism.dim),
     )
 
 

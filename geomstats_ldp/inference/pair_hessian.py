@@ -14,6 +14,7 @@ from geomstats_ldp.score_regression.shrinkage import (
     guard_of_error,
     shrink,
     spherical_part,
+    spherical_size,
 )
 
 if TYPE_CHECKING:
@@ -124,8 +125,7 @@ def hessian_error(regression, kept, score_covariance, rule, flat=None):
     if flat is not None:
         spherical *= (1 + kept) / 2
     if rule.hessian_range is not None:
-        low, high = rule.hessian_range
-        spherical = min(spherical, dim * (high - low) ** 2 / 3)
+        spherical = min(spherical, spherical_size(dim, rule.hessian_range))
         deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
     if rule.hessian == "isotropic":
         deviatoric = 0.0

@@ -19,6 +19,7 @@ from geomstats_ldp.score_regression.shrinkage import (
     charged_share,
     deviatoric_size,
     shrink,
+    spherical_size,
 )
 
 
@@ -219,8 +220,7 @@ def _usable_block(rule, raw, noise, basis, flat, hessian_bound, n):
     if flat is not None:
         spherical *= charged
     if rule.hessian_range is not None:
-        low, high = rule.hessian_range
-        spherical = min(spherical, dim * (high - low) ** 2 / 3)
+        spherical = min(spherical, spherical_size(dim, rule.hessian_range))
         deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
     hessian, bounds = bounded_hessian(hessian, rule, hessian_bound, n)
     return hessian, (spherical, deviatoric), bounds

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from geomstats_ldp.score_regression.answers import fewest_degrees, group_covariances
+from geomstats_ldp.score_regression.hessian_error import eigenvalues_with_errors
 from geomstats_ldp.score_regression.known_moment import Knowledge, knowledge
-from geomstats_ldp.score_regression.moments import symmetric_basis
 
 #: A typical Hessian over its public bound, and the smallest that is asked about in its own units.
 _TYPICAL_HESSIAN, _SMALLEST_HESSIAN = 1 / 5, 1e-12
@@ -106,10 +106,7 @@ def whitening_of(protocol: Any, fit: Any) -> np.ndarray:
     whitening : array, shape [dim, dim]
         Symmetric and positive definite.
     """
-    values, vectors = np.linalg.eigh(fit.raw_hessian)
-    basis = symmetric_basis(len(values), is_isotropic=len(fit.hessian_covariance) == 1)
-    along = np.einsum("ij,kil,lj->jk", vectors, basis, vectors)
-    errors = np.sqrt(np.maximum(np.sum(along * (along @ fit.hessian_covariance), axis=1), 0.0))
+    values, vectors, errors = eigenvalues_with_errors(fit.raw_hessian, fit.hessian_covariance)
     high = protocol.hessian_bound
     sizes = np.hypot(np.maximum(values, 0.0), errors)
     sizes = np.clip(sizes, _SMALLEST_HESSIAN * high, high)
@@ -133,7 +130,7 @@ class _Told(NamedTuple):
     covariance: np.ndarray
 
 
-def curvature_answers(protocol: Any, state: Any) -> list[_Told]:
+def told_curvature(protocol: Any, state: Any) -> list[_Told]:
     """Answers to the rounds that ask for curvature, of groups of whom enough have answered.
 
     Parameters
@@ -184,7 +181,7 @@ def known_apart(
     ----------
     protocol : Protocol
     told : list
-        From `curvature_answers`.
+        From `told_curvature`.
     center : array, shape [*point_shape]
     basis : array, shape [n_basis, dim, dim]
     variance : float

@@ -29,7 +29,7 @@ from geomstats_ldp.score_regression.blocks import (
     rows_of_error,
     usable_hessian,
 )
-from geomstats_ldp.score_regression.curvature import curvature_answers, known_apart
+from geomstats_ldp.score_regression.curvature import known_apart, told_curvature
 from geomstats_ldp.score_regression.following import Chart, bias_of_following
 from geomstats_ldp.score_regression.hessian_error import mean_product
 from geomstats_ldp.score_regression.moments import (
@@ -154,11 +154,11 @@ def fit_scores(
     answers = Answers(protocol, state, points)
     if answers.n == 0:
         return None
-    told = curvature_answers(protocol, state)
+    curvature = told_curvature(protocol, state)
     center, weights, fit = state.centers[-1], np.ones(state.n_opened), None
     for number in range(_N_CHARTS):
         is_unbiased = for_region and number == _N_CHARTS - 1
-        fit = _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased, told)
+        fit = _fit_in_chart(protocol, answers, center, weights, twin, is_unbiased, curvature)
         center = fit.point
         if protocol.rounds.moment is None:
             weights = bending_weights(protocol, answers, state.centers, fit)
@@ -180,11 +180,11 @@ def bending_weights(protocol, answers, centers, fit):
     return weights / weights[answers.rounds].max()
 
 
-def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, told=()):
+def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, curvature=()):
     """Least squares and one hedged step in the chart at `center`.
 
-    `told` are answers about curvature. With `is_unbiased` the bias that the centres leave is taken
-    off the Hessian, after the step.
+    `curvature` is from `told_curvature`. With `is_unbiased` the bias that the centres leave is
+    taken off the Hessian, after the step.
     """
     geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
     weights = round_weights[answers.rounds]
@@ -200,7 +200,7 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, t
     means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ fixed
     bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
-    known = known_apart(protocol, told, center, basis, variance, round_weights)
+    known = known_apart(protocol, curvature, center, basis, variance, round_weights)
     estimate, own, told, gram, penalty = _least_squares(
         design, bend, pull, share, weights, means, rule, basis, variance, answers.n, known
     )
@@ -266,9 +266,10 @@ def hedged_step(hessian, square):
 
 def _step_by_noise(hessian, basis, blocks, noise):
     """Step for a Hessian whose coefficients have a covariance, shape [n_basis, n_basis]."""
-    errors = [
-        np.trace(noise[np.ix_(own, own)]) for own in (basis_within(basis, one) for one in blocks)
-    ]
+    errors = []
+    for block in blocks:
+        own = basis_within(basis, block)
+        errors.append(np.trace(noise[np.ix_(own, own)]))
     return hedged_step(hessian, rows_of_error(errors, blocks))
 
 

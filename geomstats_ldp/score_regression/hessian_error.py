@@ -13,6 +13,29 @@ from scipy import special
 from geomstats_ldp.score_regression.moments import symmetric_basis
 
 
+def eigenvalues_with_errors(hessian, covariance):
+    """Eigenvalues of a Hessian, ascending, with their standard errors to first order.
+
+    Parameters
+    ----------
+    hessian : array, shape [dim, dim]
+    covariance : array, shape [n_basis, n_basis]
+        Of the coefficients of its error.
+
+    Returns
+    -------
+    values : array, shape [dim]
+    vectors : array, shape [dim, dim]
+        One eigenvector a column.
+    errors : array, shape [dim]
+    """
+    values, vectors = np.linalg.eigh(hessian)
+    basis = symmetric_basis(len(values), is_isotropic=len(covariance) == 1)
+    along = np.einsum("ij,kil,lj->jk", vectors, basis, vectors)
+    variances = np.sum(along * (along @ covariance), axis=1)
+    return values, vectors, np.sqrt(np.maximum(variances, 0.0))
+
+
 def mean_product(covariance, moment):
     r"""Expectation of :math:`E W E`, shape [dim, dim].
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from geomstats_ldp.score_regression.answers import Answers
 from geomstats_ldp.score_regression.blocks import blocks_of, possible_hessians
-from geomstats_ldp.score_regression.curvature import curvature_answers, known_apart
+from geomstats_ldp.score_regression.curvature import known_apart, told_curvature
 from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
 from geomstats_ldp.score_regression.moments import (
     charted,
@@ -127,7 +127,7 @@ def regress_about(protocol, state, points, fit, twin=None):
     known : array, shape [dim, dim]
         Part of the Hessian that is publicly known.
     """
-    answers, told = Answers(protocol, state, points), curvature_answers(protocol, state)
+    answers, told = Answers(protocol, state, points), told_curvature(protocol, state)
     geometry, dim = protocol.geometry, protocol.dim
     moment = protocol.rounds.moment
     round_weights = np.ones(state.n_opened)

@@ -45,8 +45,7 @@ def shrink(hessian, noise, multiple=None, hessian_range=None):
     if hessian_range is not None and noise > 0:
         signal = deviatoric_size(dim, hessian_range)
         if multiple is not None:
-            low, high = hessian_range
-            signal += dim * (high - low) ** 2 / 3
+            signal += spherical_size(dim, hessian_range)
         kept = min(kept, signal / (signal + noise))
     return middle + kept * away, kept
 
@@ -63,6 +62,12 @@ def charged_share(kept, n_entries):
     unseen = math.sqrt(2 / n_entries)
     least = unseen / (1 + unseen)
     return least + (1 - least) * kept
+
+
+def spherical_size(dim, hessian_range):
+    """Squared norm of the mean error of an eigenvalue put to the edge of a public range."""
+    low, high = hessian_range
+    return dim * (high - low) ** 2 / 3
 
 
 def deviatoric_size(dim, hessian_range):

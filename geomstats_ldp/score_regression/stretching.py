@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geomstats_ldp.score_regression.moments import symmetric_basis
+from geomstats_ldp.score_regression.hessian_error import eigenvalues_with_errors
 
 #: Longest offset over the shortest.
 LONGEST = 4.0
@@ -43,12 +43,9 @@ def stretch_of(fit, saturation=0.0):
     stretch : array, shape [dim, dim]
         Symmetric, with eigenvalues from one to `LONGEST`.
     """
-    values, vectors = np.linalg.eigh(fit.raw_hessian)
-    dim = len(values)
-    basis = symmetric_basis(dim, is_isotropic=len(fit.gram) == 1)
-    along = np.einsum("ij,kil,lj->jk", vectors, basis, vectors)
+    dim = len(fit.raw_hessian)
     variance = np.trace(fit.score_covariance) / dim * np.linalg.pinv(fit.gram, hermitian=True)
-    errors = np.sqrt(np.maximum(np.sum(along * (along @ variance), axis=1), 0.0))
+    values, vectors, errors = eigenvalues_with_errors(fit.raw_hessian, variance)
     sizes = np.maximum(values, 0.0) + errors
     reference = sizes.max() if saturation == 0 else 2 * saturation
     if reference == 0:

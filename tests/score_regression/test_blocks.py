@@ -69,18 +69,20 @@ def test_spaces_that_are_no_product_or_flat_have_no_blocks():
         assert loss.target_hessian(geometry, region).blocks is None
 
 
-def fitted(name, epsilon, n=900):
-    space, center = PRODUCTS[name]
-    model = PrivateFrechetMean(
+def mean_on(space, center, **options):
+    return PrivateFrechetMean(
         space,
         data_radius=0.8,
         region_radius=0.7,
-        epsilon=epsilon,
         initial_point=center,
-        n_rounds=3,
-        random_state=0,
         tuning=Tuning(engine="geomstats"),
+        **options,
     )
+
+
+def fitted(name, epsilon, n=900):
+    space, center = PRODUCTS[name]
+    model = mean_on(space, center, epsilon=epsilon, n_rounds=3, random_state=0)
     geometry = Geometry(space, center)
     rows = rows_of(geometry, 40, 0.6, seed=1)
     return model.fit(np.concatenate([rows] * (n // 40))), rows
@@ -184,15 +186,7 @@ def test_shrinking_to_a_known_multiple_errs_about_as_charged():
 def in_pairs(name, epsilon, seed=0, n=600):
     space, center = PRODUCTS[name]
     geometry = Geometry(space, center)
-    model = PrivateFrechetMean(
-        space,
-        data_radius=0.8,
-        region_radius=0.7,
-        epsilon=epsilon,
-        initial_point=center,
-        random_state=seed,
-        tuning=Tuning(engine="geomstats"),
-    )
+    model = mean_on(space, center, epsilon=epsilon, random_state=seed)
     return model.fit(rows_of(geometry, n, 0.6, seed=seed))
 
 

@@ -15,9 +15,9 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.score_regression.curvature import (
-    curvature_answers,
     known_apart,
     orthonormal_bases,
+    told_curvature,
     whitening_of,
 )
 from geomstats_ldp.score_regression.fit import hedged_step
@@ -88,7 +88,7 @@ def test_without_noise_or_clipping_answers_are_the_hessian(name, people, protoco
     protocol = replace(protocol, rounds=replace(protocol.rounds, curvature_bound=1e6))
     server = collected(protocol, name, n)
     X, y = people(n, name)
-    told = curvature_answers(protocol, server.state)
+    told = told_curvature(protocol, server.state)
     assert [answers.number for answers in told] == [2, 4]
     loss = loss_of(protocol)
     z = np.column_stack([np.full(n, loss.intercept), X])
@@ -126,7 +126,7 @@ def test_all_directions_are_told_with_one_relative_error(protocol_of, collected)
     By noise alone, entries off the diagonal have 3/4 of the error of those on it, for three axes.
     """
     server = collected(protocol_of("linear", 30_000), "linear", 30_000)
-    [answers] = [one for one in curvature_answers(server.protocol, server.state) if one.number == 4]
+    [answers] = [one for one in told_curvature(server.protocol, server.state) if one.number == 4]
     basis = symmetric_basis(3, is_isotropic=False)
     known = known_apart(server.protocol, [answers], server.state.centers[4], basis, 1.0, np.ones(8))
     covariance = np.linalg.inv(known.information[3:, 3:])
@@ -149,7 +149,7 @@ def test_clipping_of_curvature_does_not_move_the_target(name, people, protocol_o
         scores = loss.score(plan.geometry, server.estimate(), data)
         error = scores.mean(axis=0) / (scores.std(axis=0) / np.sqrt(n))
         assert np.abs(error).max() < 3  # it is not zero, as early rounds asked elsewhere
-        last = curvature_answers(plan, server.state)[-1]
+        last = told_curvature(plan, server.state)[-1]
         assert spread[0] < np.trace(last.covariance) < spread[1]
 
 

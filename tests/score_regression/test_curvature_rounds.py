@@ -15,7 +15,7 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol, Query, RoundPlan
 from geomstats_ldp.protocol.rounds import round_sizes, sizes_with_curvature
 from geomstats_ldp.score_regression import merge_states, without_messages
-from geomstats_ldp.score_regression.curvature import curvature_answers, whitening_range
+from geomstats_ldp.score_regression.curvature import told_curvature, whitening_range
 from geomstats_ldp.server import RoundServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
@@ -192,7 +192,7 @@ def test_groups_tell_curvature_in_units_of_their_own(regressions, people):
     model.set_params(epsilon={"strict": 2.0, "open": 8.0}, random_state=0)
     X, y = people(30_000)
     model.fit(X, y, groups=np.where(np.arange(30_000) % 3 == 0, "strict", "open"))
-    told = curvature_answers(model.protocol_, model.server_.state)
+    told = told_curvature(model.protocol_, model.server_.state)
     assert len(told) == 4
     strict, open_ = told[2:]
     for answers in (strict, open_):
