@@ -70,9 +70,11 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
     region_radius: float | None
     n_rounds: int | None
 
-    def __init__(self, **parameters: Any):
-        for name, value in parameters.items():  # subclasses give them types and defaults
-            setattr(self, name, value)
+    def _keep(self, arguments):
+        """Keep the arguments of a constructor as they are, by name, as scikit-learn wants them."""
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``tuning__radius`` and the like also while `tuning` is None.

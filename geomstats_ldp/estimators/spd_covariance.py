@@ -92,6 +92,8 @@ class PrivateSPDCovariance(ReceivingOnceOpen, BasePrivateEstimator):
 
     _rows_and_messages = "matrices where fit takes vectors"
 
+    norm_bound: float
+
     def __init__(
         self,
         norm_bound: float = 1.0,
@@ -107,19 +109,7 @@ class PrivateSPDCovariance(ReceivingOnceOpen, BasePrivateEstimator):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.norm_bound = norm_bound
+        self._keep(locals())
 
     # ---------------------------------------------------------------- protocol
 
