@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -110,3 +111,46 @@ class DataReader:
         moved = np.flatnonzero(moved_rows(self.loss, given, rows))
         kept = [(part[moved[:_KEPT]],) if len(moved) else () for part in (given, rows)]
         return rows, Clipping(len(rows), len(moved), *kept)
+
+
+class RowQueue:
+    """Rows that come in blocks of any sizes, taken in pieces of any size.
+
+    A piece is to be used before the next one is taken, or the blocks are the caller's own.
+    """
+
+    def __init__(self, blocks):
+        self._blocks, self._waiting, self._n_waiting = iter(blocks), deque(), 0
+
+    def are_left(self):
+        """Whether there is another row."""
+        return self._fill(1)
+
+    def take(self, n):
+        """The next n rows, fewer at the end, None when there are none."""
+        self._fill(n)
+        if self._n_waiting == 0:
+            return None
+        taken, size = [], 0
+        while self._waiting and size < n:
+            block = self._waiting.popleft()
+            if len(block) > n - size:
+                self._waiting.appendleft(block[n - size :])
+                block = block[: n - size]
+            taken.append(block)
+            size += len(block)
+        self._n_waiting -= size
+        return taken[0] if len(taken) == 1 else np.concatenate(taken)
+
+    def _fill(self, n):
+        while self._n_waiting < n:
+            if self._waiting:
+                # Whoever sends the blocks may write the next one to the same place.
+                self._waiting[-1] = np.array(self._waiting[-1])
+            block = next(self._blocks, None)
+            if block is None:
+                return self._n_waiting > 0
+            if len(block) > 0:
+                self._waiting.append(block)
+                self._n_waiting += len(block)
+        return True

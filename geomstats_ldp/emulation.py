@@ -12,7 +12,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
-from geomstats_ldp.data_reader import DataReader
+from geomstats_ldp.data_reader import DataReader, RowQueue
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.mechanisms import make_streams
@@ -281,19 +281,9 @@ def _run_of(server, convert, groups):
 
 def _whole_rounds(blocks, full):
     """Cut rows anew, into pieces of whole rounds; the last piece takes what is left."""
-    block = max(BLOCK - BLOCK % full, full)
-    waiting, n_waiting = [], 0
-    for rows in blocks:
-        while n_waiting + len(rows) >= block:
-            taken = block - n_waiting
-            yield np.concatenate([*waiting, rows[:taken]]) if waiting else rows[:taken]
-            rows, waiting, n_waiting = rows[taken:], [], 0
-        if len(rows) > 0:
-            # A copy: whoever sends the blocks may write the next one to the same place.
-            waiting.append(np.array(rows))
-            n_waiting += len(rows)
-    if waiting:
-        yield np.concatenate(waiting)
+    rows, block = RowQueue(blocks), max(BLOCK - BLOCK % full, full)
+    while rows.are_left():
+        yield rows.take(block)
 
 
 def _within_plan(server, blocks):

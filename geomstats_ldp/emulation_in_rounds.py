@@ -18,7 +18,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from geomstats_ldp.compilation import cached_njit
-from geomstats_ldp.data_reader import DataReader
+from geomstats_ldp.data_reader import DataReader, RowQueue
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
@@ -150,7 +150,7 @@ def emulate_blocks_in_rounds(
         was; `random_state`, if a generator, has moved.
     """
     run = _RoundRun(server, convert, groups)
-    # Copies: whoever sends the blocks may write the next one to the same place.
+    # Copies: threads may still read a block when the next one is written to the same place.
     return run.answer(map(np.array, run.checked(blocks)), make_streams(random_state), progress)
 
 
@@ -196,7 +196,7 @@ class _RoundRun(DataReader):
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks round by round, and say what clipping did."""
-        rows = _Rows(blocks)
+        rows = RowQueue(blocks)
         bar = tqdm(total=total, disable=not progress, unit="row", desc="participants")
         with bar, ThreadPoolExecutor(self._n_threads) as pool:
             while rows.are_left():
@@ -286,40 +286,3 @@ class _RoundRun(DataReader):
 def _sizes(groups, n_rows, n_groups):
     """Number of rows in each group."""
     return np.array([n_rows]) if groups is None else np.bincount(groups, minlength=n_groups)
-
-
-class _Rows:
-    """Rows that come in blocks of any sizes, taken in pieces of any size."""
-
-    def __init__(self, blocks):
-        self._blocks, self._waiting, self._n_waiting = iter(blocks), deque(), 0
-
-    def are_left(self):
-        """Whether there is another row."""
-        return self._fill(1)
-
-    def take(self, n):
-        """The next n rows, fewer at the end, None when there are none."""
-        self._fill(n)
-        if self._n_waiting == 0:
-            return None
-        taken, size = [], 0
-        while self._waiting and size < n:
-            block = self._waiting.popleft()
-            if len(block) > n - size:
-                self._waiting.appendleft(block[n - size :])
-                block = block[: n - size]
-            taken.append(block)
-            size += len(block)
-        self._n_waiting -= size
-        return taken[0] if len(taken) == 1 else np.concatenate(taken)
-
-    def _fill(self, n):
-        while self._n_waiting < n:
-            block = next(self._blocks, None)
-            if block is None:
-                return self._n_waiting > 0
-            if len(block) > 0:
-                self._waiting.append(block)
-                self._n_waiting += len(block)
-        return True

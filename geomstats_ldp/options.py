@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from pathlib import Path
+from typing import Any
+
+from geomstats_ldp.files import write_figure, write_text
+from geomstats_ldp.serialization import encode
 
 #: Endings of pictures.
 _PICTURES = (".png", ".pdf", ".svg")
@@ -33,6 +38,19 @@ def add_files(parser, written, drawn):
     parser.add_argument(
         "--picture", type=_new_picture, metavar="FILE", help=f"draw {drawn}: .png, .pdf, .svg"
     )
+
+
+def write_json(path: Path, record: Any) -> None:
+    """Write a record as JSON, numbers to the last digit, and say so."""
+    text = json.dumps(encode(record), indent=2, allow_nan=False)
+    write_text(path, text + "\n")
+    print(f"wrote {path}")
+
+
+def write_picture(path: Path, figure: Any) -> None:
+    """Write a matplotlib figure, and say so."""
+    write_figure(path, figure)
+    print(f"wrote {path}")
 
 
 def _new_file(text):

@@ -135,8 +135,9 @@ for epsilon, fit in fits.items():
 print(pd.DataFrame(rows).round(3).to_string(index=False))
 
 # %% [markdown]
-# One run is one draw, and neither error nor semi-axis need go in steps; the
-# [page on NHANES](../docs/nhanes.md) has the means over a thousand runs. But the pattern is there.
+# One run is one draw: neither error nor semi-axis has to change evenly from one epsilon to the
+# next. The [page on NHANES](../docs/nhanes.md) has the means over a thousand runs. But the pattern
+# is there.
 # At 8 the noise hardly shows beside sampling error; at 1 the region is ten times as wide.
 
 # %%

@@ -223,7 +223,8 @@ plt.show()
 # region that comes with it should not be believed; ask again, with a larger working region.
 #
 # Other public bounds have the same power. Where clipping moves the target, the region is about the
-# target so moved ([hyperbolic means](03_hyperbolic.py) show it), and no warning can tell.
+# target so moved ([hyperbolic means](03_hyperbolic.py) show it). An emulation warns of it, because
+# it holds the data; in a real collection no warning can.
 #
 # ## What to take home
 #

@@ -24,6 +24,14 @@ def pytest_configure():
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the slow ones are left out
+def pytest_collection_modifyitems(items):
+    """Examples of the baselines, each of which compiles an emulation of its own, are slow."""
+    for item in items:
+        if "replication/baselines" in item.nodeid and isinstance(item, pytest.DoctestItem):
+            item.add_marker("slow")
+
+
 def _pca_protocol(
     dim=2,
     *,

@@ -1,4 +1,4 @@
-"""Both engines agree to 1e-9 on every space, with every loss and mechanism, state included.
+"""Both engines agree to 1e-9 on every space, with every loss and mechanism: messages and state.
 
 The recursion sees the messages alone, and mechanisms see frame coordinates alone. So each space
 has one loss here, and one space all mechanisms; that the compiled score of every loss is the
@@ -94,9 +94,11 @@ def test_engines_agree(name, mechanism):
     if loss.data_shape(geometry) == geometry.shape and loss.name != "pca":
         tangent = geometry.lift(0.5 * rng.normal(size=(n, geometry.dim)), center)
         data = geometry.exp(tangent, center)
-    servers = [Server(protocol, engine) for engine in ("compiled", "geomstats")]
+    servers = [Server(protocol, engine, keep_messages=True) for engine in ("compiled", "geomstats")]
     for server in servers:
         emulate(server, data, 1)
+    ours, theirs = (server.messages for server in servers)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * max(1.0, np.max(theirs)))
     ours, theirs = (server.state for server in servers)
     np.testing.assert_array_equal(ours.clock, theirs.clock)
     np.testing.assert_array_equal(ours.safeguards, theirs.safeguards)

@@ -225,6 +225,7 @@ def test_the_root_logger_stays_as_it_was():
     run("import logging; logging.basicConfig(level=logging.ERROR)\n" + program, ROOT.parent)
 
 
+@pytest.mark.slow  # two processes
 def test_the_first_compilation_is_announced_once(toy):
     program = (
         "import logging, sys\n"

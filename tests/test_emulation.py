@@ -109,20 +109,6 @@ def test_results_do_not_depend_on_the_block_size(
     assert same_state(pieced.state, whole.state)
 
 
-@pytest.mark.slow  # compiles for one more dimension and each mechanism
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_engines_agree(pca_protocol, pca_data, mechanism):
-    n = 601
-    protocol = pca_protocol(3, n_participants=n, **mechanism)
-    data, servers = (
-        pca_data(n, 3),
-        [Server(protocol, engine, keep_messages=True) for engine in ("compiled", "geomstats")],
-    )
-    one, other = (emulated(server, data, 11) for server in servers)
-    np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)  # the design's requirement
-    assert_close_states(servers[0].state, servers[1].state, 1e-9)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("engine", ["compiled", "geomstats"])
 def test_bad_data_raise_before_anything_happens(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 
 from geomstats_ldp.files import write_figure, write_text
 from geomstats_ldp.replication.study.paper_results import TRAJECTORY_WORST, paper_table
@@ -127,11 +128,11 @@ def _cell(error, coverage):
 def findings(summary):
     """What a summary says about the claims of the paper's section 5, one sentence each."""
     last = summary[summary["n"] == summary["n"].max()]
-    lines = _against_the_paper(summary)
+    lines = _lines_against_the_paper(summary)
     paper_tuned = last[last["tuning"] == "paper"]
     for mechanism, rows in paper_tuned.groupby("mechanism", sort=False):
-        lines += _of_the_methods(mechanism, rows.set_index(["design", "epsilon"]))
-    lines += _of_the_mechanisms(paper_tuned[paper_tuned["method"] == "spr"])
+        lines += _lines_of_the_methods(mechanism, rows)
+    lines += _lines_of_the_mechanisms(paper_tuned[paper_tuned["method"] == "spr"])
     for (mechanism, tuning), rows in last[last["method"] == "spr"].groupby(
         ["mechanism", "tuning"], sort=False
     ):
@@ -142,43 +143,70 @@ def findings(summary):
     return lines
 
 
-def _against_the_paper(summary):
+def against_the_paper(summary):
+    """Cells of the paper's table, and whether error and coverage are the paper's to tolerance."""
     table = beside_paper(summary)
+    error, coverage = table["error_difference"].abs(), table["coverage_z"].abs()
+    return table.assign(
+        error_agrees=error <= _ERROR_TOLERANCE, coverage_agrees=coverage <= _COVERAGE_TOLERANCE
+    )
+
+
+def error_of_half_samples(rows):
+    """Error of half-sample probes over that of symmetric pairs, by design and epsilon."""
+    errors = rows.pivot(index=["design", "epsilon"], columns="method", values="error")
+    if not {"spr", "half_sample"} <= set(errors.columns):
+        return errors.iloc[:0, 0]
+    return (errors["half_sample"] / errors["spr"]).dropna()
+
+
+def lowest_coverage(rows):
+    """Lowest coverage of regression along the trajectory over privacy levels, by design."""
+    chosen = rows[rows["method"] == "trajectory"]
+    return chosen.groupby("design", sort=False)["coverage"].min()
+
+
+def error_of_gaussian(rows):
+    """Error with Gaussian noise over that with privunit: a row a design, a column an epsilon."""
+    errors = rows.pivot(index=["design", "epsilon"], columns="mechanism", values="error")
+    if not {"gaussian", "privunit"} <= set(errors.columns):
+        return errors.iloc[:0, 0].unstack("epsilon")
+    ratio = (errors["gaussian"] / errors["privunit"]).dropna().unstack("epsilon")
+    return ratio.loc[:, np.isfinite(ratio.columns)]
+
+
+def _lines_against_the_paper(summary):
+    table = against_the_paper(summary)
     if table.empty:
         return []
-    far = table["error_difference"].abs() > _ERROR_TOLERANCE
-    off = table["coverage_z"].abs() > _COVERAGE_TOLERANCE
     percent = [f"{100 * value:+.1f}%" for value in table["error_difference"]]
     scores = [f"{value:+.1f}" for value in table["coverage_z"]]
     return [
         f"Gaussian, paper tuning: mean error within {100 * _ERROR_TOLERANCE:g}% of the paper's in "
-        f"{(~far).sum()} of {len(table)} cells{_exceptions(table, far, percent)}.",
+        f"{_share_of(table, table['error_agrees'], percent)}.",
         f"Coverage within {_COVERAGE_TOLERANCE:g} standard errors of the paper's in "
-        f"{(~off).sum()} of {len(table)} cells{_exceptions(table, off, scores)}.",
+        f"{_share_of(table, table['coverage_agrees'], scores)}.",
     ]
 
 
-def _exceptions(table, chosen, texts):
+def _share_of(table, agrees, texts):
     cells = [
         f"{design} at epsilon {epsilon:g}: {text}"
-        for design, epsilon, text, is_one in zip(table["design"], table["epsilon"], texts, chosen)
-        if is_one
+        for design, epsilon, text, is_one in zip(table["design"], table["epsilon"], texts, agrees)
+        if not is_one
     ]
-    return f" (not {', '.join(cells)})" if cells else ""
+    exceptions = f" (not {', '.join(cells)})" if cells else ""
+    return f"{agrees.sum()} of {len(table)} cells{exceptions}"
 
 
-def _of_the_methods(mechanism, rows):
-    by_method = {method: part for method, part in rows.groupby("method", sort=False)}
-    lines = []
-    if {"spr", "half_sample"} <= set(by_method):
-        ratio = (by_method["half_sample"]["error"] / by_method["spr"]["error"]).dropna()
+def _lines_of_the_methods(mechanism, rows):
+    lines, ratio, worst = [], error_of_half_samples(rows), lowest_coverage(rows)
+    if len(ratio) > 0:
         lines.append(
             f"{mechanism}: the half-sample error is above that of symmetric pairs in "
             f"{(ratio > 1).sum()} of {len(ratio)} cells, {_range(ratio, 2)} times as large."
         )
-    if "trajectory" in by_method:
-        coverage = by_method["trajectory"]["coverage"]
-        worst = coverage.groupby(level="design", sort=False).min()
+    if len(worst) > 0:
         texts = [
             f"{design} {value:.3f}"
             + (f" (paper {TRAJECTORY_WORST[design]:.3f})" if _in_paper(mechanism, design) else "")
@@ -194,17 +222,13 @@ def _in_paper(mechanism, design):
     return mechanism == "gaussian" and design in TRAJECTORY_WORST
 
 
-def _of_the_mechanisms(rows):
-    errors = rows.pivot(index=["design", "epsilon"], columns="mechanism", values="error")
-    if not {"gaussian", "privunit"} <= set(errors.columns):
-        return []
-    ratio = (errors["gaussian"] / errors["privunit"]).dropna().unstack("epsilon")
+def _lines_of_the_mechanisms(rows):
+    ratio = error_of_gaussian(rows)
     return [
         f"At epsilon {epsilon:g} the error with Gaussian noise is "
         + ", ".join(f"{value:.2f} ({design})" for design, value in ratio[epsilon].items())
         + " times that with privunit."
         for epsilon in sorted(ratio.columns, reverse=True)
-        if epsilon < float("inf")
     ]
 
 

@@ -20,7 +20,7 @@ from geomstats_ldp.scouting import NormHistogram, NormParticipant
 from geomstats_ldp.serialization import BAD_CONTENT, LONG_TEXT, parse_json
 
 
-def answer(client, fingerprint, datum, path, check=True, group=None):
+def answer(client, fingerprint, datum, path, group=None):
     """Answer the question of a token, or send again what was drawn for it before.
 
     Parameters
@@ -29,12 +29,10 @@ def answer(client, fingerprint, datum, path, check=True, group=None):
     fingerprint : str
         Of the protocol that was published.
     datum : array-like
-        It is not looked at if there is a report already.
+        It is not looked at if there is a report already. One that cannot be used as it is is
+        refused before anything is asked; a device that is past this point answers in any case.
     path : path-like
         File of this token, which keeps the report.
-    check : bool
-        Refuse a datum that cannot be used as it is, before anything is asked. A device that is
-        past this point answers in any case.
     group : str, optional
         Name of the group that the owner has chosen, where the protocol has groups with an epsilon
         of their own. The device answers no question of another.
@@ -60,28 +58,26 @@ def answer(client, fingerprint, datum, path, check=True, group=None):
         published = client.published(fingerprint)
         is_scouted = isinstance(published, ScoutedStudy)
         draw = _draw_of_scouted if is_scouted else _draw
-        _keep(path, _report(draw(client, published, datum, check, group)))
+        _keep(path, _report(draw(client, published, datum, group)))
     client.report(_read(path))
     return is_new
 
 
-def _draw(client, protocol, datum, check, group):
+def _draw(client, protocol, datum, group):
     """Message of a participant in a study whose protocol was published."""
     participant = Participant(protocol, fingerprint=protocol.fingerprint, group=group)
-    if check:
-        participant.check(datum)
+    participant.check(datum)
     return participant.respond(client.question(group), datum)
 
 
-def _draw_of_scouted(client, published, datum, check, group):
+def _draw_of_scouted(client, published, datum, group):
     """Message of a participant in a study that asks scouts first, scout or not.
 
     Which question it answers depends on when it asks, and on nothing of the datum.
     """
     if group is not None:
         raise ProtocolError(f"group must be left out: the study has none; got {group!r}")
-    if check:
-        Participant(published.example, max_epsilon=published.epsilon).check(datum)
+    Participant(published.example, max_epsilon=published.epsilon).check(datum)
     query, plan = client.question(), published.plan
     if plan.norms is not None and query.fingerprint == plan.norms.fingerprint:
         return answer_norm(plan.norms, query, datum)

@@ -15,6 +15,9 @@ LONGEST_UPLOAD = 30
 #: Longest token or key, in characters.
 LONGEST_SECRET = 128
 
+#: Names that a limit remembers.
+_CAPACITY = 100_000
+
 
 class RateLimit:
     """Token buckets by name, in memory; a name is kept as a hash under a key of this process.
@@ -27,12 +30,10 @@ class RateLimit:
         Requests at once.
     clock : callable
         Seconds, monotonous.
-    capacity : int
-        Names that are remembered.
     """
 
-    def __init__(self, rate, burst, clock, capacity=100_000):
-        self._rate, self._burst, self._clock, self._capacity = rate, burst, clock, capacity
+    def __init__(self, rate, burst, clock):
+        self._rate, self._burst, self._clock = rate, burst, clock
         self._key, self._buckets = secrets.token_bytes(32), OrderedDict()
 
     def wait(self, name):
@@ -43,6 +44,6 @@ class RateLimit:
         level = min(self._burst, level + (now - seen) * self._rate)
         allowed = level >= 1.0
         self._buckets[key] = (level - allowed, now)
-        if len(self._buckets) > self._capacity:
+        if len(self._buckets) > _CAPACITY:
             self._buckets.popitem(last=False)
         return 0.0 if allowed else (1.0 - level) / self._rate

@@ -87,14 +87,12 @@ class Rehearsal:
     data : array, shape [n, *data_shape]
         As many as tokens.
     habits : Habits
-    seed : int
-        For habits alone.
     groups : sequence of str, optional
         Names of the groups that the people choose.
     """
 
-    def __init__(self, url, tokens, data, habits=None, seed=0, groups=None):
-        habits, rng = Habits() if habits is None else habits, np.random.default_rng(seed)
+    def __init__(self, url, tokens, data, habits=None, groups=None):
+        habits, rng = Habits() if habits is None else habits, np.random.default_rng(0)
         self._url, self._lock, self._outcome = url, threading.Lock(), Outcome()
         rows = zip(tokens, data, [None] * len(tokens) if groups is None else groups)
         people = [_Person(*row, habits, rng) for row in rows]

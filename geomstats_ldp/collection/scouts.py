@@ -2,7 +2,7 @@
 
 The record names the two questions and the study file. Its SHA-256 is the fingerprint in every
 invitation. The protocol of the study is a function of it and of the answers of the scouts, see
-`study.study_after_scouts`.
+`course.stage_after`.
 """
 
 from __future__ import annotations

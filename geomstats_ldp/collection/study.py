@@ -297,14 +297,13 @@ def fitted_estimator(description, server):
     return make_estimator(description)._continue(copy(server))
 
 
-def summarise(description, server, level=0.95):
+def summarise(description, server):
     """Estimate and region so far, in the coordinates of the user, as a plain record.
 
     Parameters
     ----------
     description : dict
     server : RoundServer
-    level : float
 
     Returns
     -------
@@ -320,7 +319,7 @@ def summarise(description, server, level=0.95):
         estimator = fitted_estimator(description, server)
         if estimator.n_participants_ == 0:
             raise NotReadyError("nobody has answered yet")
-        record = answer_record(estimator, estimator.confidence_region(level))
+        record = answer_record(estimator, estimator.confidence_region())
         return record | {"warnings": texts_of(caught)}
 
 

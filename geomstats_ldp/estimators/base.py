@@ -34,7 +34,6 @@ from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
 from geomstats_ldp.geometry.regions import check_region
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.mechanisms.checks import check_epsilon
-from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.protocol import InferenceRule, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
@@ -64,30 +63,18 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
     #: How the Hessian is estimated unless `tuning` or the loss say.
     _hessian = "shrunk"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float | dict[str, float],
-        delta: float,
-        mechanism: str,
-        initial_point: ArrayLike | None,
-        region_radius: float | None,
-        n_participants: int | None,
-        n_rounds: int | None,
-        tuning: Tuning | None,
-        verbose: bool,
-        random_state: Seed,
-    ):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.mechanism = mechanism
-        self.initial_point = initial_point
-        self.region_radius = region_radius
-        self.n_participants = n_participants
-        self.n_rounds = n_rounds
-        self.tuning = tuning
-        self.verbose = verbose
-        self.random_state = random_state
+    epsilon: float | dict[str, float]
+    delta: float
+    mechanism: str
+    initial_point: ArrayLike | None
+    region_radius: float | None
+    n_rounds: int | None
+
+    def _keep(self, arguments):
+        """Keep the arguments of a constructor as they are, by name, as scikit-learn wants them."""
+        for name, value in arguments.items():
+            if name != "self":
+                setattr(self, name, value)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``tuning__radius`` and the like also while `tuning` is None.

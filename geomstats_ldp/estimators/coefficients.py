@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
+from geomstats_ldp.estimators.receiving import ReceivingOnceOpen
 from geomstats_ldp.estimators.rows import unquoted
-from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.inference import CoefficientTable, SmoothFunctional
-from geomstats_ldp.mechanisms.streams import Seed
-from geomstats_ldp.protocol import Message, Transcript
 from geomstats_ldp.validation import check_bool, check_scale, finite_array
 
 if TYPE_CHECKING:
@@ -57,17 +53,7 @@ class InterceptFirst:
         return points
 
 
-def _expects_messages(estimator):
-    started = hasattr(estimator, "server_") and not estimator._planned_by_fit
-    if started or estimator.initial_point is not None:
-        return True
-    raise AttributeError(
-        "partial_fit takes messages where fit takes rows and targets, so it is there only once a "
-        "collection is open: call start(n_features), or set initial_point"
-    )
-
-
-class PrivateRegression(BasePrivateEstimator):
+class PrivateRegression(ReceivingOnceOpen, BasePrivateEstimator):
     """Base of the regressions; subclasses say what the loss is.
 
     A datum is a row (x, y): the features and the target of one participant.
@@ -79,36 +65,10 @@ class PrivateRegression(BasePrivateEstimator):
     #: Largest predictor of a row at the bound, relative to `_target_unit`.
     _widest: ClassVar[float] = _WIDEST_PREDICTOR
 
-    def __init__(
-        self,
-        *,
-        feature_bound: float,
-        epsilon: float | dict[str, float],
-        delta: float,
-        mechanism: str,
-        fit_intercept: bool,
-        initial_point: ArrayLike | None,
-        region_radius: float | None,
-        n_participants: int | None,
-        n_rounds: int | None,
-        tuning: Tuning | None,
-        verbose: bool,
-        random_state: Seed,
-    ):
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.feature_bound = feature_bound
-        self.fit_intercept = fit_intercept
+    feature_bound: float
+    fit_intercept: bool
+
+    _rows_and_messages = "messages where fit takes rows and targets"
 
     # ---------------------------------------------------------------- protocol
 
@@ -260,31 +220,9 @@ class PrivateRegression(BasePrivateEstimator):
     def _adopt_labels(self, y):
         """Keep what predictions need of the targets that `fit` was given."""
 
-    @available_if(_expects_messages)
-    def partial_fit(
-        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
-    ) -> Self:
-        """Consume private messages; there is such a method once a collection is open.
-
-        Parameters
-        ----------
-        messages : Message, list of Message, Transcript, or array-like [n, n_coefficients]
-            As for the other estimators.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        MessageError
-            If a message is refused. The state is what it was before the call.
-        """
-        if not isinstance(messages, Transcript):  # it brings along all that it needs
-            self._require_started()
-        return super().partial_fit(messages)
+    def _replay_rows(self, messages):
+        self._require_started()  # messages are no rows of data, whose width would tell
+        super()._replay_rows(messages)
 
     # ---------------------------------------------------------------- answers
 

@@ -70,6 +70,11 @@ class PrivateFrechetMean(LocationEstimator):
     True
     """
 
+    space: Any
+    loss: Any
+    scale: float | None
+    data_radius: float
+
     def __init__(
         self,
         space: Any = None,
@@ -88,22 +93,7 @@ class PrivateFrechetMean(LocationEstimator):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.space = space
-        self.loss = loss
-        self.scale = scale
-        self.data_radius = data_radius
+        self._keep(locals())
 
     def _user_space(self, width):
         known = {"name": "Euclidean", "dim": width}

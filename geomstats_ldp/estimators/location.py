@@ -133,6 +133,9 @@ class PrivateMEstimator(LocationEstimator):
     True
     """
 
+    space: Any
+    loss: Any
+
     def __init__(
         self,
         space: Any,
@@ -149,20 +152,7 @@ class PrivateMEstimator(LocationEstimator):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.space = space
-        self.loss = loss
+        self._keep(locals())
 
     def _loss_names(self):
         return (self.loss.name,)

@@ -61,6 +61,8 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     True
     """
 
+    classes: ArrayLike | None
+
     def __init__(
         self,
         feature_bound: float = 1.0,
@@ -78,21 +80,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            feature_bound=feature_bound,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            fit_intercept=fit_intercept,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.classes = classes
+        self._keep(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -103,6 +103,8 @@ class PrivatePCA(
     _min_features = 2
     _scoutable = ("norm_bound", "initial_point")
 
+    known_moment: tuple[ArrayLike, ArrayLike] | None
+
     def __init__(
         self,
         norm_bound: float | str = 1.0,
@@ -120,21 +122,7 @@ class PrivatePCA(
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.norm_bound = norm_bound
-        self.n_components = n_components
-        self.known_moment = known_moment
+        self._keep(locals())
 
     # ---------------------------------------------------------------- protocol
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from geomstats_ldp.estimators.collecting import Collecting
@@ -101,6 +102,47 @@ class Receiving(Collecting):
         server.replay_transcript(transcript)
         if not started:
             self._adopt(server)
+
+
+def _expects_messages(estimator):
+    started = hasattr(estimator, "server_") and not estimator._planned_by_fit
+    if started or estimator.initial_point is not None:
+        return True
+    raise AttributeError(
+        f"partial_fit takes {estimator._rows_and_messages}, so it is there only once a "
+        "collection is open: call start(n_features), or set initial_point"
+    )
+
+
+class ReceivingOnceOpen(Receiving):
+    """Collection whose messages have another shape than the rows of data."""
+
+    #: What `partial_fit` and `fit` take, for an error.
+    _rows_and_messages: ClassVar[str]
+
+    @available_if(_expects_messages)
+    def partial_fit(
+        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
+    ) -> Self:
+        """Consume private messages; there is such a method once a collection is open.
+
+        Parameters
+        ----------
+        messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
+            As for the other estimators.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        MessageError
+            If a message is refused. The state is what it was before the call.
+        """
+        return super().partial_fit(messages)
 
 
 def _is_message_list(messages):

@@ -102,6 +102,8 @@ class PrivateLinearRegression(Regressor):
 
     _widest = _WIDEST_TARGET
 
+    target_bound: float
+
     def __init__(
         self,
         feature_bound: float = 1.0,
@@ -119,21 +121,7 @@ class PrivateLinearRegression(Regressor):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            feature_bound=feature_bound,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            fit_intercept=fit_intercept,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.target_bound = target_bound
+        self._keep(locals())
 
     def _loss_names(self):
         return (LinearRegressionLoss.name,)
@@ -190,6 +178,8 @@ class PrivateHuberRegression(Regressor):
     True
     """
 
+    scale: float
+
     def __init__(
         self,
         scale: float = 1.0,
@@ -207,21 +197,7 @@ class PrivateHuberRegression(Regressor):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            feature_bound=feature_bound,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            fit_intercept=fit_intercept,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.scale = scale
+        self._keep(locals())
 
     def _loss_names(self):
         return (HuberRegressionLoss.name,)

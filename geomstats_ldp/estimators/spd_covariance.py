@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
+from geomstats_ldp.estimators.receiving import ReceivingOnceOpen
 from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.mechanisms.streams import Seed
-from geomstats_ldp.protocol import Message, Transcript
 from geomstats_ldp.validation import check_scale, finite_array
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 #: Share of Gaussian rows that the default initial point expects to be within the bound.
 _WITHIN_BOUND = 0.99
 
 
-def _expects_messages(estimator):
-    started = hasattr(estimator, "server_") and not estimator._planned_by_fit
-    if started or estimator.initial_point is not None:
-        return True
-    raise AttributeError(
-        "partial_fit takes matrices where fit takes vectors, so it is there only once a "
-        "collection is open: call start(n_features), or set initial_point"
-    )
-
-
 @shared_docstring
-class PrivateSPDCovariance(BasePrivateEstimator):
+class PrivateSPDCovariance(ReceivingOnceOpen, BasePrivateEstimator):
     r"""Covariance matrix of centred vectors from one private message per participant.
 
     The target is the second moment :math:`E[y y^T]` of rows y clipped to norm `norm_bound`: about
@@ -102,6 +90,10 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     (2, 2)
     """
 
+    _rows_and_messages = "matrices where fit takes vectors"
+
+    norm_bound: float
+
     def __init__(
         self,
         norm_bound: float = 1.0,
@@ -117,19 +109,7 @@ class PrivateSPDCovariance(BasePrivateEstimator):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.norm_bound = norm_bound
+        self._keep(locals())
 
     # ---------------------------------------------------------------- protocol
 
@@ -152,32 +132,6 @@ class PrivateSPDCovariance(BasePrivateEstimator):
 
     def _make_loss(self, space, center):
         return SPDLikelihoodLoss(norm_bound=self.norm_bound)
-
-    # ---------------------------------------------------------------- messages
-
-    @available_if(_expects_messages)
-    def partial_fit(
-        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
-    ) -> Self:
-        """Consume private messages; see the Notes for when there is such a method.
-
-        Parameters
-        ----------
-        messages : Message, list of Message, Transcript, or array-like [n, n_features, n_features]
-            As for the other estimators.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        MessageError
-            If a message is refused. The state is what it was before the call.
-        """
-        return super().partial_fit(messages)
 
     # ---------------------------------------------------------------- scikit-learn
 

@@ -66,6 +66,8 @@ class PrivateVMFLocation(Scouting, LocationEstimator):
     _scoutable = ("initial_point",)
     space = None
 
+    kappa: float
+
     def __init__(
         self,
         kappa: float = 1.0,
@@ -81,19 +83,7 @@ class PrivateVMFLocation(Scouting, LocationEstimator):
         verbose: bool = False,
         random_state: Seed = None,
     ):
-        super().__init__(
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            initial_point=initial_point,
-            region_radius=region_radius,
-            n_participants=n_participants,
-            n_rounds=n_rounds,
-            tuning=tuning,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.kappa = kappa
+        self._keep(locals())
 
     def _user_space(self, width):
         return sphere_of_width(width)

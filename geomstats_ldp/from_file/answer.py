@@ -6,7 +6,6 @@ their messages alone. The share of clipped rows does not: it goes to the standar
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 
@@ -14,12 +13,10 @@ import numpy as np
 
 from geomstats_ldp.estimators.record import answer_record, texts_of
 from geomstats_ldp.exceptions import ClippingWarning, TableError
-from geomstats_ldp.files import write_figure, write_text
 from geomstats_ldp.from_file.commands import ESTIMATOR_PARAMETERS
 from geomstats_ldp.from_file.models import MODELS
 from geomstats_ldp.from_file.table import read_columns
-from geomstats_ldp.options import in_options
-from geomstats_ldp.serialization import encode
+from geomstats_ldp.options import in_options, write_json, write_picture
 
 
 def run(arguments):
@@ -54,7 +51,7 @@ def run(arguments):
         if scouted is not None:
             found = {name: np.asarray(value).tolist() for name, value in found.items()}
             rest["scouted"] = {"n_participants": scouted.n_participants, **found}
-        _write_json(arguments.json, asked | record | rest)
+        write_json(arguments.json, asked | record | rest)
     if arguments.picture is not None:
         _draw(arguments.picture, model, region, *model.drawn(estimator, functional))
 
@@ -124,12 +121,6 @@ def _in_words(parameters):
     )
 
 
-def _write_json(path, record):
-    text = json.dumps(encode(record), indent=2, allow_nan=False) + "\n"
-    write_text(path, text)
-    print(f"wrote {path}")
-
-
 def _draw(path, model, region, functional, units):
     from matplotlib.figure import Figure
 
@@ -142,5 +133,4 @@ def _draw(path, model, region, functional, units):
     ax.set_xlabel(ax.get_xlabel() + units, wrap=True)
     if model.shows_region:
         region.plot(ax=axes[1])
-    write_figure(path, figure)
-    print(f"wrote {path}")
+    write_picture(path, figure)

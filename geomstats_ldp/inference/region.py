@@ -273,7 +273,7 @@ class TangentRegion(ABC):
             return True
         if reach >= 2 * self.working_region.radius:
             return False
-        directions = [np.eye(self.dim), -np.eye(self.dim), unit_directions(self.dim, _N_PROBES)]
+        directions = [np.eye(self.dim), -np.eye(self.dim), spread_directions(self.dim, _N_PROBES)]
         coords = self.outline(np.concatenate(directions))
         return bool(np.all(self.working_region.contains(self.geometry, self._retract(coords))))
 
@@ -322,7 +322,7 @@ class TangentRegion(ABC):
         -------
         coords : array, shape [n_points, dim]
         """
-        return self.outline(unit_directions(self.dim, int(n_points)))
+        return self.outline(spread_directions(self.dim, int(n_points)))
 
     def _retract(self, coords):
         tangent_vec = self.geometry.lift(coords, self._inner_center)
@@ -366,7 +366,7 @@ class TangentRegion(ABC):
         )
 
 
-def unit_directions(dim, n_points):
+def spread_directions(dim, n_points):
     """Directions on the unit sphere of R^dim: in order for a circle, even otherwise."""
     if dim == 1:
         return np.array([[1.0], [-1.0]])

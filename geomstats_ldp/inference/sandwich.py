@@ -122,12 +122,8 @@ def fit_regression(sums, directions, rule, n_participants):
         )
     gram = sums.squared_radius * (directions.T @ directions) / len(directions)
     ridge = rule.ridge * np.trace(gram) / dim / np.sqrt(n_participants)
-    mean = sums.d / n_pairs
     slope = sums.dx @ np.linalg.inv(gram + ridge * np.eye(dim))
-    cross = slope @ sums.dx.T
-    residual = sums.dd - n_pairs * np.outer(mean, mean) - cross - cross.T
-    residual += slope @ gram @ slope.T
-    score_covariance = 2 * residual / degrees
+    score_covariance = 2 * _unexplained(sums, slope, gram) / degrees
     if rule.prior_hessian is not None:
         weight = prior_weight(score_covariance, rule.prior_sd)
         ridge = ridge + weight
@@ -136,6 +132,13 @@ def fit_regression(sums, directions, rule, n_participants):
     return PairRegression(
         n_pairs, gram, float(ridge), slope, (slope + slope.T) / 2, score_covariance
     )
+
+
+def _unexplained(sums, slope, gram):
+    """Sum of D D^T that mean and slope leave, over pairs with these offsets."""
+    n_pairs = int(sums.n_pairs)
+    mean, cross = sums.d / n_pairs, slope @ sums.dx.T
+    return sums.dd - n_pairs * np.outer(mean, mean) - cross - cross.T + slope @ gram @ slope.T
 
 
 def prior_weight(score_covariance, prior_sd):
@@ -274,14 +277,11 @@ def _covariance_of_group(sums, weight, regression, rule):
     dim, n_pairs = len(regression.slope), int(sums.n_pairs)
     if n_pairs <= dim + 1:
         return regression.score_covariance / weight  # too few to tell
-    slope, mean = regression.slope, sums.d / n_pairs
     gram = sums.squared_radius / dim * np.eye(dim)
     degrees = n_pairs
     if rule.divisor == "regression":
         degrees = n_pairs - 1 - weight * np.trace(gram) / np.trace(regression.gram) * dim
-    cross = slope @ sums.dx.T
-    residual = sums.dd - n_pairs * np.outer(mean, mean) - cross - cross.T + slope @ gram @ slope.T
-    return 2 * residual / degrees
+    return 2 * _unexplained(sums, regression.slope, gram) / degrees
 
 
 def estimate_sandwich(state: State, protocol: Protocol) -> SandwichEstimate:

@@ -21,7 +21,7 @@ _GRID = 4097
 _PROBES = np.geomspace(1e-6, 1e3, 91)
 
 
-class Transform(NamedTuple):
+class Psi(NamedTuple):
     """A transform psi and its derivatives, functions of arrays of half squared distances."""
 
     psi: Callable
@@ -61,7 +61,7 @@ def register_transform(name: str, psi: Callable, psi_prime: Callable, psi_second
     ProtocolError
         If the name is taken by a transform with other values.
     """
-    _TRANSFORMS.add(name, Transform(psi, psi_prime, psi_second))
+    _TRANSFORMS.add(name, Psi(psi, psi_prime, psi_second))
 
 
 class TransformedFrechetLoss(RadialLoss):

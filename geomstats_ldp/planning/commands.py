@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from geomstats_ldp.options import add_files, add_level
+from geomstats_ldp.options import add_files, add_level, write_json, write_picture
 
 _DESCRIPTION = """Say how wide the region of a collection will be, before anybody is asked: for
 numbers of people, privacy levels and public bounds. The study file is that of "collect"; the pilot
@@ -93,7 +92,9 @@ def _run(arguments):
         for size in sorted(set(arguments.n)):
             print(f"\n{planned.calendar(size, arguments.answers_a_day)}")
     if arguments.json is not None:
-        _write_json(arguments.json, planned, wanted)
+        rows = [{**vars(row), "remark": row.remark} for row in planned.rows]
+        record = {"quantity": planned.quantity, "rows": rows, "wanted": wanted}
+        write_json(arguments.json, record)
     if arguments.picture is not None:
         _draw(arguments.picture, planned)
 
@@ -116,25 +117,9 @@ def _print_wanted(planned, arguments):
     return wanted
 
 
-def _write_json(path, planned, wanted):
-    from geomstats_ldp.files import write_text
-    from geomstats_ldp.serialization import encode
-
-    record = {
-        "quantity": planned.quantity,
-        "rows": [{**vars(row), "remark": row.remark} for row in planned.rows],
-        "wanted": wanted,
-    }
-    write_text(path, json.dumps(encode(record), indent=2, allow_nan=False) + "\n")
-    print(f"wrote {path}")
-
-
 def _draw(path, planned):
     from matplotlib.figure import Figure
 
-    from geomstats_ldp.files import write_figure
-
     figure = Figure(figsize=(6.5, 4.0), layout="constrained")
     planned.plot(figure.subplots())
-    write_figure(path, figure)
-    print(f"wrote {path}")
+    write_picture(path, figure)

@@ -28,25 +28,25 @@ def population_hessian(design):
     return np.stack(columns, axis=-1)
 
 
-def population_covariance(design, randomiser):
+def population_covariance(design, mechanism):
     """Covariance of one released score at the target, shape [dim, dim]."""
     geometry = design.geometry
     coords = geometry.coordinates(_scores(design, design.target), design.target)
     total = np.zeros((geometry.dim, geometry.dim))
     for probability, score in zip(design.law.probabilities, coords):
-        total += probability * (np.outer(score, score) + randomiser.noise_covariance(score))
+        total += probability * (np.outer(score, score) + mechanism.noise_covariance(score))
     return total
 
 
-def oracle_covariance(design, randomiser):
+def oracle_covariance(design, mechanism):
     """Covariance of the estimate times the number of participants, shape [dim, dim]."""
     inverse = np.linalg.inv(population_hessian(design))
-    return inverse @ population_covariance(design, randomiser) @ inverse.T
+    return inverse @ population_covariance(design, mechanism) @ inverse.T
 
 
-def oracle_semi_axes(design, randomiser, n_participants, level=0.95):
+def oracle_semi_axes(design, mechanism, n_participants, level=0.95):
     """Semi-axes of the region with the population matrices, longest first, shape [dim]."""
-    covariance = oracle_covariance(design, randomiser) / n_participants
+    covariance = oracle_covariance(design, mechanism) / n_participants
     threshold = ONE_LOOK.quantile(level, len(covariance))
     return np.sqrt(threshold * np.linalg.eigvalsh(covariance)[::-1])
 

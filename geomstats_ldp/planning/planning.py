@@ -24,7 +24,7 @@ from geomstats_ldp.exceptions import (
 from geomstats_ldp.inference import smooth_functional
 from geomstats_ldp.inference.region import check_level
 from geomstats_ldp.planning.oracle import oracle_covariance, oracle_semi_axes
-from geomstats_ldp.planning.plan import Plan, Row, between
+from geomstats_ldp.planning.plan import Plan, Row, between, over_oracle
 from geomstats_ldp.planning.population import population_of
 from geomstats_ldp.validation import check_integer, finite_array
 
@@ -36,10 +36,6 @@ _WEAK = (HessianFloorWarning, WeakCurvatureWarning)
 
 #: Standard error of a median over that of a mean, of normal numbers.
 _ERROR_OF_MEDIAN = math.sqrt(math.pi / 2)
-
-#: A width two standard errors above this share of the oracle's is not less; a pilot of 2000 rows
-#: knows a variance to a few hundredths.
-_CLEARLY_LESS = 0.9
 
 #: Numbers of participants of a curve at which collections are emulated.
 _N_EMULATED = 3
@@ -223,14 +219,11 @@ def _curve(task, estimator, setting):
     else:
         oracles = [_oracle_width(task, one, population) for one in started]
     at = [task.sizes.index(size) for size in task.emulated]
-    factors = [one.width / oracles[place] for one, place in zip(seen, at)]
-    errors = [one.error for one in seen]
+    widths, errors = [one.width for one in seen], [one.error for one in seen]
+    factors, below = over_oracle(widths, errors, [oracles[place] for place in at])
     informative = np.interp(task.sizes, task.emulated, [one.informative for one in seen])
-    # Nobody knows more than the oracle: a width that is less has taken noise for curvature.
-    below = [factor + 2 * error < _CLEARLY_LESS for factor, error in zip(factors, errors)]
     weak = np.maximum([one.weak for one in seen], below)
     weak = np.interp(task.sizes, task.emulated, weak)
-    factors = [max(factor, 1.0) for factor in factors]
     return [
         Row(
             n=size,

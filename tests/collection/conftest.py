@@ -242,19 +242,9 @@ def postgres_url(postgres, request):
     return f"postgresql+psycopg://postgres@/{name}?host={postgres}"
 
 
-def _url(request):
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def database_url(request):
+    """Both databases, PostgreSQL among the slow tests: a cluster of its own takes seconds."""
     return request.getfixturevalue(
         {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
     )
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request):
-    """Both databases, one after the other."""
-    return _url(request)
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def long_run_url(request):
-    """Both databases for tests that take seconds, PostgreSQL among the slow ones."""
-    return _url(request)

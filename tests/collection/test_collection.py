@@ -55,8 +55,8 @@ def check_against_in_process(engine, description, outcome):
     return ours
 
 
-def test_people_who_drop_out_come_late_and_send_garbage(run_service, long_run_url):
-    service = run_service(url=long_run_url, n_participants=90, n_rounds=3)
+def test_people_who_drop_out_come_late_and_send_garbage(run_service, database_url):
+    service = run_service(url=database_url, n_participants=90, n_rounds=3)
     habits = Habits(dropout=0.2, late=0.3, duplicate=0.05, garbage=0.02)
     rehearsal = Rehearsal(service.url, service.tokens(240), people(240), habits)
     outcome = rehearsal.run()
@@ -118,9 +118,8 @@ def test_a_round_ends_with_the_report_that_fills_it(run_service, n_participants)
 EPSILONS = "{strict = 1.0, open = 4.0}"
 
 
-@pytest.mark.parametrize(
-    "mechanism", ["privunit", pytest.param("gaussian", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["privunit", "gaussian"])
 def test_people_choose_their_epsilon(run_service, mechanism, wait_until):
     """Every report is read with the mechanism of its group, and all enter one estimate."""
     epsilon = EPSILONS

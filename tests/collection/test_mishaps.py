@@ -74,9 +74,9 @@ def test_a_worker_that_lags_says_to_ask_again(idle, run_service, make_collection
 
 @pytest.mark.parametrize("broken", ["last_report", "read_reports", "closing", "add_closing"])
 def test_a_worker_keeps_what_it_knows_while_the_database_fails(
-    idle, run_service, long_run_url, monkeypatch, broken
+    idle, run_service, database_url, monkeypatch, broken
 ):
-    service = run_service(url=long_run_url, lease_seconds=100)
+    service = run_service(url=database_url, lease_seconds=100)
     ledger, sizes = service.service.ledger, service.collection.protocol.rounds.sizes
     tokens = service.tokens(sizes[0] + sizes[1] + 1)
     answer_all(service, tokens[: sizes[0]])
@@ -131,8 +131,8 @@ def test_a_clock_that_is_set_back_stops_nobody(run_service):
     assert found == [200] * len(tokens)
 
 
-def test_late_answers_and_closings_by_hand_replay_to_the_same(run_service, long_run_url, tmp_path):
-    service = run_service(url=long_run_url, n_participants=120, n_rounds=4, lease_seconds=100)
+def test_late_answers_and_closings_by_hand_replay_to_the_same(run_service, database_url, tmp_path):
+    service = run_service(url=database_url, n_participants=120, n_rounds=4, lease_seconds=100)
     ledger, rng, late, n_sent = service.service.ledger, np.random.default_rng(0), [], 0
     for number, token in enumerate(service.tokens(120)):
         answer = ask_patiently(service, token, tries=10)

@@ -88,6 +88,7 @@ def test_subspaces_have_no_sign_and_are_as_far_apart_as_their_angles():
     assert abs(np.linalg.norm(comparison.difference().center) - np.sqrt(2) * angle) < 0.06
 
 
+@pytest.mark.slow  # compiles for the hyperbolic plane
 def test_points_come_in_the_coordinates_of_the_user():
     disc = Hyperbolic(dim=2, coords_type="ball")
     rng = np.random.default_rng(0)

@@ -304,6 +304,7 @@ def test_circle_has_one_dimensional_region():
     assert region.contains(np.ones(2) / np.sqrt(2))
 
 
+@pytest.mark.slow  # compiles pairs without noise
 def test_without_privacy_the_estimate_is_the_batch_direction():
     X = make_data(40_001)
     pca = make_pca(epsilon=np.inf).fit(X)

@@ -123,7 +123,7 @@ def test_a_collection_asks_devices_and_then_has_numbers():
     plan = model.scout_plan(3)
     people = rows_of(160, seed=3)
     candidates = [NormParticipant(plan.norms, max_epsilon=8.0).respond(y) for y in people[:80]]
-    server = make_server(plan.start)
+    server = make_server(plan.start, "geomstats")  # a few people: compiling takes longer
     for y in people[80:]:
         server.receive(Participant(plan.start, max_epsilon=8.0).respond(server.queries(1)[0], y))
     found = plan.parameters(plan.norms.sets(candidates), server)

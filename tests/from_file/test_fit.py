@@ -86,6 +86,7 @@ def test_a_bound_that_scouts_do_not_find_is_a_number(model, people, capsys):
     assert "a number is needed; got 'scout'; scouts find that of fit pca" in capsys.readouterr().err
 
 
+@pytest.mark.slow  # compiles the moment of three columns
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_the_first_rows_may_scout(people, capsys):
     estimator = PrivatePCA(norm_bound="scout", initial_point="scout", epsilon=8.0, random_state=3)

@@ -10,25 +10,22 @@ from numba import njit
 from geomstats_ldp.geometry import Geometry, dispatch
 from geomstats_ldp.geometry.spaces import space_from_spec
 
-SLOW = pytest.mark.slow
+# Each case is compiled.
+pytestmark = pytest.mark.slow
 
 
 def spd(metric, n):
     return space_from_spec({"name": metric, "n": n})
 
 
+#: One size of each space: the loops are the same for all, and each is compiled by itself.
 CASES = [
-    pytest.param(Hypersphere(2), "exponential", id="S2", marks=SLOW),
-    pytest.param(Hypersphere(2), "projection", id="S2-projection", marks=SLOW),
-    pytest.param(Hypersphere(5), "exponential", id="S5", marks=SLOW),
-    pytest.param(Hyperboloid(2), "exponential", id="H2", marks=SLOW),
-    pytest.param(Hyperboloid(5), "exponential", id="H5", marks=SLOW),
+    pytest.param(Hypersphere(2), "exponential", id="S2"),
+    pytest.param(Hypersphere(2), "projection", id="S2-projection"),
+    pytest.param(Hyperboloid(5), "exponential", id="H5"),
     pytest.param(Euclidean(3), "exponential", id="R3"),
-    pytest.param(Euclidean(6), "exponential", id="R6", marks=SLOW),
-    pytest.param(spd("SPDAffineInvariant", 2), "exponential", id="affine2", marks=SLOW),
-    pytest.param(spd("SPDAffineInvariant", 3), "exponential", id="affine3", marks=SLOW),
-    pytest.param(spd("SPDLogEuclidean", 2), "exponential", id="log-Euclidean2", marks=SLOW),
-    pytest.param(spd("SPDLogEuclidean", 3), "exponential", id="log-Euclidean3", marks=SLOW),
+    pytest.param(spd("SPDAffineInvariant", 3), "exponential", id="affine3"),
+    pytest.param(spd("SPDLogEuclidean", 3), "exponential", id="log-Euclidean3"),
 ]
 
 

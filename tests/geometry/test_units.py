@@ -51,8 +51,8 @@ def power_of_two(exponent):
     return 2.0 ** np.round(exponent * np.log2(10.0))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 30])
-@pytest.mark.parametrize("k", [1, 6, 8, 20, 40])
+@pytest.mark.parametrize("n", [1, 3, 30])
+@pytest.mark.parametrize("k", [1, 8, 40])
 def test_affine_results_do_not_depend_on_the_units_of_the_variables(k, n, make, closed_forms):
     """Congruence by D is an isometry: everything at D X D is D ... D of what it is at X."""
     if n == 30 and make is closed_forms:
@@ -77,8 +77,8 @@ def test_affine_results_do_not_depend_on_the_units_of_the_variables(k, n, make, 
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("n", [1, 2, 3, 30])
-@pytest.mark.parametrize("exponent", [-120, -20, -12, -6, 6, 120])
+@pytest.mark.parametrize("n", [1, 3, 30])
+@pytest.mark.parametrize("exponent", [-120, -12, 6, 120])
 def test_results_do_not_depend_on_one_unit_for_all(exponent, n, metric, make, closed_forms):
     """The logarithm of sX is that of X plus a multiple of the identity."""
     if n == 30 and make is closed_forms:
@@ -111,7 +111,7 @@ def gap_of_logs(a, b):
 
 
 @pytest.mark.parametrize("n", [2, 3])
-@pytest.mark.parametrize("k", [1, 6, 8, 20, 40])
+@pytest.mark.parametrize("k", [1, 8, 40])
 def test_log_euclidean_results_in_mixed_units(k, n, make):
     """Against 250 digits, in the metric: logarithms of what comes out."""
     rng = np.random.default_rng(n + k)
@@ -133,8 +133,8 @@ def test_log_euclidean_results_in_mixed_units(k, n, make):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e-12, 1e12, 1e150])
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("unit", [1e-150, 1e-12, 1e150])
+@pytest.mark.parametrize("n", [1, 3])
 def test_a_reference_in_any_unit_has_a_frame(n, unit, metric):
     reference = unit * random_spd(np.random.default_rng(n), n)
     geometry = spd(metric, n, reference)
@@ -205,20 +205,17 @@ def origin_and_step(space, length):
 
 SPACES = {
     "R1": Euclidean(1),
-    "R2": Euclidean(2),
     "R30": Euclidean(30),
     "S1": Hypersphere(1),
-    "S2": Hypersphere(2),
     "S30": Hypersphere(30),
     "H1": Hyperboloid(1),
-    "H2": Hyperboloid(2),
     "H30": Hyperboloid(30),
     **{f"{name}{n}": space_from_spec({"name": name, "n": n}) for name in METRICS for n in (2, 3)},
 }
 
 
 @pytest.mark.parametrize("name", SPACES)
-@pytest.mark.parametrize("length", [1e-300, 1e-170, 1e-100, 1e-20])
+@pytest.mark.parametrize("length", [1e-300, 1e-170, 1e-20])
 def test_tiny_distances_are_not_rounded_to_zero(length, name, make):
     geometry, base, point = origin_and_step(SPACES[name], length)
     engine = make(geometry)
@@ -254,7 +251,7 @@ def exact_distance(a, b):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 30])
-@pytest.mark.parametrize("far", [0.5, 20.0, 40.0, 60.0, 300.0])
+@pytest.mark.parametrize("far", [0.5, 40.0, 300.0])
 def test_hyperbolic_distances_far_out(far, dim, make):
     engine = make(Geometry(Hyperboloid(dim)))
     angles = [0.0, np.pi] if dim == 1 else [0.0, 1e-6, 0.3, 2.0, np.pi]
@@ -271,8 +268,8 @@ def test_the_distance_of_a_point_at_one_half_and_one_at_sixty():
 
 
 @pytest.mark.parametrize("dim", [2, 30])
-@pytest.mark.parametrize("far", [5.0, 40.0, 60.0, 300.0])
-@pytest.mark.parametrize("angle", [1e-3, 0.3, 2.0])
+@pytest.mark.parametrize("far", [5.0, 60.0, 300.0])
+@pytest.mark.parametrize("angle", [1e-3, 2.0])
 def test_far_points_are_moved_along_the_geodesic(angle, far, dim, make):
     """A fraction of the way lands on the triangle's side: distances to both ends add up."""
     geometry = Geometry(Hyperboloid(dim))

@@ -180,7 +180,7 @@ def test_constant_components_are_not_told_of():
 
 
 def test_the_estimator_says_that_a_function_has_a_kink():
-    X = np.random.default_rng(0).normal(0.2, 0.1, size=(400, 2))
+    X = np.random.default_rng(0).normal(0.2, 0.1, size=(400, 3))
     mean = PrivateFrechetMean(epsilon=8.0, n_rounds=3, random_state=0).fit(X)
     here = mean.estimate_
 

@@ -327,7 +327,7 @@ def test_any_datum_of_a_model_is_answered_without_a_sound(
     coords_type, recwarn, capfd, caplog, score_at
 ):
     protocol = collecting(coords_type).protocol_
-    query = Server(protocol).queries()[0]
+    query = Server(protocol, "geomstats").queries()[0]
     with np.errstate(all="raise"):
         for datum in HARD[coords_type]:
             score = score_at(protocol, query.point, datum)

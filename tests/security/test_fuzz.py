@@ -1,4 +1,4 @@
-"""Damaged texts and files by the hundred thousand: only errors of the package, nothing changes."""
+"""Damaged texts and files, a quarter of a million: only errors of the package, nothing changes."""
 
 import io
 import json
@@ -20,7 +20,7 @@ from geomstats_ldp.server import Server, checkpoint
 
 #: Mutations of each kind of text and file that are drawn, always the same ones. Many are alike, and
 #: each different one is tried once.
-N_MUTATIONS = 100_000
+N_MUTATIONS = 50_000
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 

@@ -43,6 +43,11 @@ def distance_between(axes, a, b):
     return largest * np.sqrt(squared)
 
 
+def transposed(matrix):
+    """Transpose of the last two axes."""
+    return np.swapaxes(matrix, -1, -2)
+
+
 def coordinates_first(array):
     """The array with its coordinates along the first axis."""
     return np.moveaxis(np.asarray(array, dtype=float), -1, 0)

@@ -1,8 +1,8 @@
-r"""Compiled closed forms on subspaces, as orthogonal projections P with the Frobenius metric.
+r"""Subspaces as orthogonal projections P with the Frobenius metric.
 
-All rest on the direct rotation E of one subspace to another (Kato, "Perturbation theory for linear
-operators", I.4.6): with :math:`C = (P + Q - I)^2`, whose eigenvalues are the squared cosines of the
-principal angles, and V the logarithm of Q at P,
+The compiled closed forms rest on the direct rotation E of one subspace to another (Kato,
+"Perturbation theory for linear operators", I.4.6): with :math:`C = (P + Q - I)^2`, whose
+eigenvalues are the squared cosines of the principal angles, and V the logarithm of Q at P,
 
 .. math:: E = \{QP + (I - Q)(I - P)\}\,C^{-1/2} = \cos V + \sin V\,(2P - I),\qquad Q = E P E^\top.
 
@@ -17,10 +17,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from geomstats.geometry.grassmannian import Grassmannian, GrassmannianCanonicalMetric
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.metric_space import SURELY_ON
-from geomstats_ldp.geometry.spaces.axes import width_of
+from geomstats_ldp.geometry.spaces.angular import AngularGeometry
+from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     congruence,
     eigen,
@@ -33,6 +35,79 @@ from geomstats_ldp.twins import compile_for_twin, jitable
 
 #: Squares of angles under which the series of a quotient is exact to rounding.
 _SMALL_SQUARE = 1e-8
+
+
+class GrassmannGeometry(AngularGeometry):
+    """Subspaces as orthogonal projections, with the Frobenius metric |V|^2 = tr(V V).
+
+    In this scale a principal angle of t is a distance of sqrt(2) t, so that the injectivity radius
+    is pi / sqrt(2); the pi / 2 that geomstats states is that of the metric without the factor 2.
+    The sectional curvature is half that of Wong ("Sectional curvatures of Grassmann manifolds",
+    1968): between 0 and 1, and 1/2 for lines and hyperplanes (real projective space).
+    """
+
+    name = "Grassmannian"
+    injectivity_radius = np.pi / np.sqrt(2)
+    cut_angle = np.pi / 2
+
+    def _prepare(self, reference):
+        self.p = int(self.space.p)
+        if self.dim == 1:
+            self.curvature = (0.0, 0.0)
+        else:
+            projective = min(self.p, self.shape[0] - self.p) == 1
+            self.curvature = (0.5, 0.5) if projective else (0.0, 1.0)
+
+    @classmethod
+    def accepts(cls, space):
+        """Proper subspaces, as projections."""
+        return (
+            type(space) is Grassmannian
+            and type(space.metric) is GrassmannianCanonicalMetric
+            and space.dim > 0
+        )
+
+    @classmethod
+    def to_spec(cls, space):
+        """Plain record, for JSON."""
+        return {"name": cls.name, "n": int(space.n), "p": int(space.p)}
+
+    @classmethod
+    def from_spec(cls, spec):
+        """Build the space."""
+        return Grassmannian(int(spec["n"]), int(spec["p"]))
+
+    def is_on(self, points, rtol):
+        """Whether matrices are symmetric, idempotent, and of rank p, to `rtol` in each entry."""
+        gap = np.maximum(np.abs(points - transposed(points)), np.abs(points @ points - points))
+        rank = np.trace(points, axis1=-2, axis2=-1)
+        return (gap.max(axis=(-2, -1)) <= rtol) & (np.abs(rank - self.p) < 0.5)
+
+    def settle(self, point):
+        """One step P <- 3 P^2 - 2 P^3 towards the nearest projection, which squares the drift."""
+        point = (point + transposed(point)) / 2
+        squared = point @ point
+        settled = 3 * squared - 2 * squared @ point
+        return (settled + transposed(settled)) / 2
+
+    def angles(self, point_a, point_b):
+        """Principal angles, accurate at both ends."""
+        basis = np.linalg.eigh(point_b)[1][..., -self.p :]
+        inside = point_a @ basis
+        cosines = np.linalg.svd(inside, compute_uv=False)
+        sines = np.linalg.svd(basis - inside, compute_uv=False)
+        return np.arctan2(sines[..., ::-1], cosines)
+
+    def dist(self, point_a, point_b):
+        """sqrt(2) times the length of the principal angles; defined at the cut locus too."""
+        return np.sqrt(2) * np.linalg.norm(self.angles(point_a, point_b), axis=-1)
+
+    def twin(self):
+        """Select the closed forms below."""
+        frame = np.ascontiguousarray(self.basis)
+        return GrassmannTwin(
+            self.reference, frame, np.zeros((7, *self.shape)), axes_of(self.shape[0])
+        )
 
 
 class GrassmannTwin(NamedTuple):

@@ -10,7 +10,7 @@ from geomstats.geometry.spd_matrices import SPDMatrices
 
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
-from geomstats_ldp.geometry.spaces.axes import width_of
+from geomstats_ldp.geometry.spaces.axes import transposed, width_of
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
     copy,
@@ -27,11 +27,6 @@ _TRUSTED_LENGTHS = (0.1, 3.0)
 
 #: Quotient of eigenvalues from which on LAPACK leaves less than ten digits of the smallest.
 _GRADED = 1e6
-
-
-def transposed(matrix):
-    """Transpose of the last two axes."""
-    return np.swapaxes(matrix, -1, -2)
 
 
 def symmetric_part(matrix):

@@ -14,7 +14,7 @@ import numpy as np
 from geomstats.geometry.spd_matrices import SPDAffineMetric
 
 from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
+from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
     congruent,
@@ -27,7 +27,6 @@ from geomstats_ldp.geometry.spaces.spd import (
     settle,
     symmetric_part,
     to_tangent,
-    transposed,
 )
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,

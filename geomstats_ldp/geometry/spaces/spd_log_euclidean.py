@@ -18,7 +18,7 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import choose
-from geomstats_ldp.geometry.spaces.axes import axes_of, width_of
+from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
     congruent,
@@ -31,7 +31,6 @@ from geomstats_ldp.geometry.spaces.spd import (
     settle,
     symmetric_part,
     to_tangent,
-    transposed,
 )
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     combine,

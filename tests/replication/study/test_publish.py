@@ -2,9 +2,11 @@
 
 import importlib.util
 import json
+import math
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -26,41 +28,37 @@ def publish():
     return script
 
 
-def test_findings_by_hand(publish, made_up_summary):
-    summary = made_up_summary(mechanisms=("gaussian", "privunit"))
-    lines = "\n".join(publish.findings(summary))
+def test_cells_agree_with_the_paper_within_the_tolerances(publish, made_up_summary):
+    table = publish.against_the_paper(made_up_summary(mechanisms=("gaussian", "privunit")))
+    cells = table.set_index(["design", "epsilon"])
+    assert len(cells) == 6 and not cells["error_agrees"].any()
     # The made-up error is 0.000559 without privacy and 0.000699 at epsilon 8.
-    assert "within 8% of the paper's in 0 of 6 cells (not A at epsilon inf: -53.4%, " in lines
-    assert "A at epsilon 8: -92.9%" in lines
-    assert "the half-sample error is above that of symmetric pairs in 6 of 6 cells, " in lines
-    assert "1.50 to 1.50 times as large" in lines
-    assert "A 0.950, B 0.750 (paper 0.732)" in lines
-    assert (
-        "privunit: lowest coverage of regression along the trajectory: A 0.950, B 0.750." in lines
-    )
-    assert "At epsilon 8 the error with Gaussian noise is 4.00 (A), 4.00 (B) times that" in lines
-    assert "At epsilon inf" not in lines
-    assert "gaussian, paper tuning: coverage 0.950 to 0.960 in 6 cells, 1.10 to 1.10" in lines
-    # One coverage of the paper, 1.000 at epsilon 1, is more than three standard errors away.
-    assert "Coverage within 3 standard errors of the paper's in 4 of 6 cells (not A" in lines
+    assert cells["error_difference"]["A", math.inf] == pytest.approx(-0.534, abs=1e-3)
+    assert cells["error_difference"]["A", 8.0] == pytest.approx(-0.929, abs=1e-3)
+    # The paper's 1.000 at epsilon 1 is more than three standard errors from .95 and .96.
+    assert list(cells.index[~cells["coverage_agrees"]]) == [("A", 1.0), ("B", 1.0)]
+    close = made_up_summary(methods=("spr",))
+    close = close[close["design"].eq("A") & close["epsilon"].eq(8.0)]
+    close = close.assign(error=0.0100, coverage=0.95)  # of .0099 and .950
+    agrees = publish.against_the_paper(close)[["error_agrees", "coverage_agrees"]]
+    assert agrees.to_numpy().tolist() == [[True, True]]
 
 
-def test_findings_name_no_exception_where_there_is_none(publish, made_up_summary):
-    summary = made_up_summary(methods=("spr",))
-    summary = summary[summary["design"].eq("A") & summary["epsilon"].eq(8.0)]
-    summary = summary.assign(error=0.0100, coverage=0.95)
-    first, second, _ = publish.findings(summary)
-    assert first.endswith("in 1 of 1 cells.") and second.endswith("in 1 of 1 cells.")
-
-
-def test_page_says_how_it_was_made(publish, made_up_summary):
-    page = publish.results_page(
-        made_up_summary(), SETTINGS, [RUN], ["methods_error_gaussian_paper"]
-    )
-    assert "```bash\npython -m geomstats_ldp study --seed 7\n```" in page
-    assert "90 cells in 12.5 minutes on 2 workers; python 3.11.1, numpy 2.0" in page
-    assert "seed 7, 500 repetitions, geomstats_ldp 0.1.0" in page
-    assert "![Terminal error of the methods: gaussian, paper tuning](study/methods_error_" in page
+def test_ratios_of_methods_and_of_mechanisms(publish, made_up_summary):
+    summary = made_up_summary(mechanisms=("gaussian", "privunit"))
+    last = summary[summary["n"] == 32_000]
+    rows = last[last["mechanism"] == "privunit"]
+    assert dict(publish.lowest_coverage(rows)) == {"A": 0.95, "B": 0.75}
+    half = publish.error_of_half_samples(rows)
+    assert len(half) == 6
+    np.testing.assert_allclose(half, 1.5)
+    ratio = publish.error_of_gaussian(last[last["method"] == "spr"])
+    assert list(ratio.index) == ["A", "B"] and sorted(ratio.columns) == [1.0, 8.0]
+    np.testing.assert_allclose(ratio, 4.0)
+    pairs = last[(last["method"] == "spr") & (last["mechanism"] == "gaussian")]
+    for missing in (publish.lowest_coverage, publish.error_of_half_samples):
+        assert missing(pairs).empty
+    assert publish.error_of_gaussian(pairs).empty
 
 
 @pytest.mark.slow
