@@ -22,7 +22,7 @@ from geomstats_ldp.data_reader import DataReader, RowQueue
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
-from geomstats_ldp.losses.curvature import check_states_curvature, curvature_answers
+from geomstats_ldp.losses.curvature import check_curvature_rounds, curvature_answers
 from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
 from geomstats_ldp.score_regression import with_messages, without_messages
@@ -168,7 +168,7 @@ class _RoundRun(DataReader):
 
     def __init__(self, server, convert=None, groups=None):
         super().__init__(server, convert)
-        check_states_curvature(server.protocol.rounds, self.loss)
+        check_curvature_rounds(server.protocol.rounds, self.loss, self.geometry)
         self._server, self._work = server, copy.copy(server)
         self._groups, self._n_taken = groups, 0
         self._mechanisms = list(server.protocol.mechanisms.values())
@@ -269,9 +269,8 @@ class _RoundRun(DataReader):
     def _about_curvature(self, mechanism, points, directions, indices, rows, variates):
         """Messages of clipped rows in a round that asks for curvature, shape [n, dim]."""
         answers = np.empty((len(rows), self.geometry.dim))
-        bounds = self._work.protocol.rounds.curvature_bound, mechanism.bound
         for index in np.unique(indices):
-            asked = self.loss, self.geometry, points[index], directions[index], bounds
+            asked = self.loss, self._work.protocol, mechanism, points[index], directions[index]
             own = indices == index
             answers[own] = curvature_answers(*asked, rows[own])
         return mechanism.release(answers, variates)

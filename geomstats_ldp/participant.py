@@ -18,7 +18,7 @@ from geomstats_ldp.exceptions import (
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.regions import slack_of
 from geomstats_ldp.losses import loss_of, score_coords
-from geomstats_ldp.losses.curvature import check_states_curvature, curvature_answers
+from geomstats_ldp.losses.curvature import check_curvature_rounds, curvature_answers
 from geomstats_ldp.losses.rows import clip_data
 from geomstats_ldp.mechanisms import make_streams, release_into
 from geomstats_ldp.mechanisms.streams import Seed
@@ -140,7 +140,7 @@ class Participant:
             require_agreement("protocol", fingerprint, max_epsilon)
         self._mechanisms = self._check_spending(fingerprint, max_epsilon, group)
         self._loss = loss_of(protocol)
-        check_states_curvature(protocol.rounds, self._loss)
+        check_curvature_rounds(protocol.rounds, self._loss, protocol.geometry)
 
     @property
     def has_answered(self) -> bool:
@@ -337,8 +337,7 @@ class Participant:
                     if directions is None:
                         score_coords(self._loss, geometry, point, clipped, vector, score)
                     else:
-                        bounds = self.protocol.rounds.curvature_bound, mechanism.bound
-                        asked = self._loss, geometry, point, directions, bounds
+                        asked = self._loss, self.protocol, mechanism, point, directions
                         score = curvature_answers(*asked, clipped[None])[0]
                     if np.isfinite(score).all():
                         return score

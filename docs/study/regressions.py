@@ -211,10 +211,10 @@ HEAD = """\
 | --- | --- | ---: | ---: | --- | --- | --- | --- | --- | --- | ---: | --- |"""
 
 
-def parser_of_cells(description):
+def parser_of_cells(description, models=MODELS):
     """Parser of the options that choose cells and repetitions."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--models", nargs="+", choices=[*MODELS], default=[*MODELS])
+    parser.add_argument("--models", nargs="+", choices=[*models], default=[*models])
     parser.add_argument("--features", nargs="+", choices=[*FEATURES], default=["normal", "mixed"])
     parser.add_argument("--epsilon", nargs="+", type=float, default=[3.0])
     parser.add_argument("--n", nargs="+", type=int, default=[115_000])

@@ -146,7 +146,10 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         mechanism = widest_mechanism(mechanisms)
         preconditioner = self._make_preconditioner(tuning.preconditioner, geometry)
         moment = moment_of_pairs(loss, geometry) if rounds is None else None
-        inference = complete_rule(tuning.inference, known, geometry.dim, self._hessian, moment)
+        # Where all eigenvalues are told to the same relative error, none is drawn to the others.
+        asks_curvature = rounds is not None and rounds.curvature_rounds is not None
+        hessian = "raw" if asks_curvature else self._hessian
+        inference = complete_rule(tuning.inference, known, geometry.dim, hessian, moment)
         gain = None
         if rounds is None:
             gain = tuning.gain or default_gain(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from geomstats_ldp.defaults import curvature_bound, curvature_share
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.losses.curvature import may_ask_for_curvature
 from geomstats_ldp.protocol import InferenceRule, RoundPlan
 from geomstats_ldp.protocol.groups import widest_mechanism
 from geomstats_ldp.protocol.rounds import check_n_rounds, round_sizes, sizes_with_curvature
@@ -68,7 +69,9 @@ def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, ma
     if n_participants is not None:
         # Two answers a query point tell a score from its noise.
         sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
-        may_ask = len(sizes) == n_rounds and _may_ask_for_curvature(loss, n_rounds, tuning)
+        may_ask = len(sizes) == n_rounds >= _FEWEST_ROUNDS and query is None
+        may_ask = may_ask and may_ask_for_curvature(loss, geometry)
+        may_ask = may_ask and _leaves_queries_open(tuning)
         n_rounds, n_points = len(sizes), min(n_points, *sizes)
     plan = RoundPlan(
         n_rounds,
@@ -95,17 +98,10 @@ def _asking_for_curvature(plan, make_mechanisms):
     return replace(
         plan,
         sizes=sizes_with_curvature(plan.sizes, numbers, share, 2 * plan.minimum),
-        query=None,
         adaptive=False,
         curvature_rounds=numbers,
         curvature_bound=curvature_bound(mechanism.dim),
     )
-
-
-def _may_ask_for_curvature(loss, n_rounds, tuning):
-    """Whether nothing but the noise speaks against rounds that ask for curvature."""
-    has_rounds = n_rounds >= _FEWEST_ROUNDS
-    return loss.states_curvature and has_rounds and _leaves_queries_open(tuning)
 
 
 def even_directions(tuning):

@@ -31,8 +31,10 @@ class Loss(ABC):
     #: not.
     clips: ClassVar[bool] = True
 
-    #: Whether the loss states its `curvature`.
-    states_curvature: ClassVar[bool] = False
+    #: Whether rounds on flat spaces may ask for the curvature of the loss along public directions,
+    #: which a device finds by differences of the score. A loss whose Hessian is close to a multiple
+    #: of the identity, whatever the data, is better asked for scores alone.
+    asks_curvature: ClassVar[bool] = True
 
     @abstractmethod
     def check_space(self, geometry: Geometry) -> None:
@@ -352,32 +354,6 @@ class Loss(ABC):
             In inverse squares of tangent length; 0, the default, where it is not known.
         """
         return 0.0
-
-    def curvature(
-        self, geometry: Geometry, point: np.ndarray, data: np.ndarray, directions: np.ndarray
-    ) -> np.ndarray:
-        r"""Second derivative of the loss of each datum along geodesics from a point.
-
-        .. math:: \mathrm{Hess}\,\ell(a, a) = \frac{d^2}{ds^2}\,\ell(\exp_q(s a))\Big|_{s = 0}.
-
-        Parameters
-        ----------
-        geometry : Geometry
-        point : array, shape [*point_shape]
-        data : array, shape [..., *data_shape]
-        directions : array, shape [n_directions, dim]
-            Tangent vectors in frame coordinates, of any length.
-
-        Returns
-        -------
-        curvature : array, shape [..., n_directions]
-
-        Raises
-        ------
-        ProtocolError
-            Unless the loss states it.
-        """
-        raise ProtocolError(f"loss {self.name!r} states no curvature")
 
     @abstractmethod
     def to_spec(self) -> dict[str, Any]:

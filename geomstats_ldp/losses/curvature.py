@@ -2,28 +2,80 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.clipping import clip_to_norm
-from geomstats_ldp.score_regression.curvature import CENTER
+from geomstats_ldp.score_regression.curvature import CENTER, difference_reach
 
 
-def check_states_curvature(rounds, loss):
-    """Raise ProtocolError if rounds ask for the curvature of a loss that states none.
+def may_ask_for_curvature(loss, geometry):
+    """Whether rounds may ask for the curvature of a loss: frames at its two scores are parallel."""
+    return geometry.is_flat and loss.asks_curvature
+
+
+def check_curvature_rounds(rounds, loss, geometry):
+    """Raise ProtocolError if rounds ask for the curvature of a loss that has none to ask for.
 
     Parameters
     ----------
     rounds : RoundPlan or None
     loss : Loss
+    geometry : Geometry
     """
     asks = rounds is not None and rounds.curvature_rounds is not None
-    if asks and not loss.states_curvature:
+    if asks and not may_ask_for_curvature(loss, geometry):
         raise ProtocolError(
-            f"curvature_rounds must be None for loss {loss.name!r}, which states no curvature; got "
+            f"curvature_rounds must be None for loss {loss.name!r} on {geometry.name}: curvature "
+            "is asked for on flat spaces, of losses that allow it; got "
             f"{rounds.curvature_rounds}"
         )
 
 
-def curvature_answers(loss, geometry, point, directions, bounds, data):
+def curvature(loss, geometry, point, directions, reach, data):
+    r"""Second derivative of the loss of each datum along directions, by differences of its score.
+
+    .. math:: \frac{\lvert a\rvert}{2 t}\,\langle s(q + t u) - s(q - t u),\, a\rangle,
+        \qquad u = a / \lvert a\rvert,
+
+    with s the score at the end of a geodesic from q, on a flat space, where frames are parallel.
+
+    Parameters
+    ----------
+    loss : Loss
+    geometry : Geometry
+        Of a flat space.
+    point : array, shape [*point_shape]
+    directions : array, shape [n_directions, dim]
+        Tangent vectors in frame coordinates, of any positive length.
+    reach : float
+        Distance t of the two scores from the point.
+    data : array, shape [n, *data_shape]
+        Clipped data.
+
+    Returns
+    -------
+    curvature : array, shape [n, n_directions]
+    """
+    lengths = np.linalg.norm(directions, axis=1)
+    found = np.empty((len(data), len(directions)))
+    for j, unit in enumerate(directions / lengths[:, None]):
+        ends = (_score_along(loss, geometry, point, sign * reach * unit, data) for sign in (1, -1))
+        found[:, j] = np.subtract(*ends) @ unit
+    return found * (lengths**2 / (2 * reach))
+
+
+def _score_along(loss, geometry, point, offset, data):
+    """Scores at an offset from a point, shape [n, dim], in the frame there."""
+    end = geometry.exp(geometry.lift(offset, point), point)
+    return geometry.coordinates(loss.score(geometry, end, data), end)
+
+
+def curvature_answers(
+    loss: Any, protocol: Any, mechanism: Any, point: np.ndarray, directions: np.ndarray, data: Any
+) -> np.ndarray:
     """Curvature along each direction less what is expected of it, put into the ball of scores.
 
     Privacy rests on the ball alone, whatever the directions are.
@@ -31,11 +83,12 @@ def curvature_answers(loss, geometry, point, directions, bounds, data):
     Parameters
     ----------
     loss : Loss
-    geometry : Geometry
+    protocol : Protocol
+        With rounds that ask for curvature.
+    mechanism : Mechanism
+        Of the group that is asked.
     point : array, shape [*point_shape]
     directions : array, shape [dim, dim]
-    bounds : pair of float
-        Norm to which it is clipped, and radius of the ball, to which that is scaled.
     data : array, shape [n, *data_shape]
         Clipped data.
 
@@ -43,6 +96,6 @@ def curvature_answers(loss, geometry, point, directions, bounds, data):
     -------
     answers : array, shape [n, dim]
     """
-    longest, radius = bounds
-    excess = loss.curvature(geometry, point, data, directions) - CENTER
-    return clip_to_norm(excess, longest) * (radius / longest)
+    longest, reach = protocol.rounds.curvature_bound, difference_reach(protocol)
+    excess = curvature(loss, protocol.geometry, point, directions, reach, data) - CENTER
+    return clip_to_norm(excess, longest) * (mechanism.bound / longest)

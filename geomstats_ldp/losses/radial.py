@@ -61,6 +61,9 @@ class RadialLoss(Loss):
     logarithm is not defined and the bounds raise.
     """
 
+    #: Centres of data around them have alike eigenvalues, which shrinkage knows better.
+    asks_curvature: ClassVar[bool] = False
+
     #: Lipschitz constant of psi'(|v|^2 / 2) v in v, None where none is known.
     _steepest: ClassVar[float | None] = None
 

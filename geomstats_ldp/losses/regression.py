@@ -53,8 +53,6 @@ class RegressionLoss(Loss):
         is the size of one feature of a row at the bound, B over the root of their number.
     """
 
-    states_curvature: ClassVar[bool] = True
-
     #: Largest second derivative of the loss in the predictor.
     _curvature: ClassVar[float] = 1.0
 
@@ -103,10 +101,6 @@ class RegressionLoss(Loss):
     def _slope(self, predictor, target):
         """Derivative in the predictor, shape [...]."""
 
-    @abstractmethod
-    def _bend(self, predictor, target):
-        """Second derivative in the predictor, shape [...]."""
-
     def value(self, geometry: Geometry, point: np.ndarray, data: np.ndarray) -> np.ndarray:
         """Loss of each datum, shape [...]; see `Loss.value`."""
         return self._value_of(self._rows(data) @ point, data[..., -1])
@@ -115,14 +109,6 @@ class RegressionLoss(Loss):
         """Gradient, shape [..., dim]; see `Loss.score`."""
         rows = self._rows(data)
         return self._slope(rows @ point, data[..., -1])[..., None] * rows
-
-    def curvature(
-        self, geometry: Geometry, point: np.ndarray, data: np.ndarray, directions: np.ndarray
-    ) -> np.ndarray:
-        r"""It is :math:`\ell''(z^\top \theta, y) (z^\top a)^2`; see `Loss.curvature`."""
-        rows, axes = self._rows(data), geometry.lift(directions, point)
-        along = np.einsum("...i,ji->...j", rows, axes)
-        return self._bend(rows @ point, data[..., -1])[..., None] * along**2
 
     def _rows(self, data):
         constant = np.full((*data.shape[:-1], self._n_constants), self.intercept)
@@ -188,9 +174,6 @@ class LinearRegressionLoss(RegressionLoss):
     def _slope(self, predictor, target):
         return predictor - target
 
-    def _bend(self, predictor, target):
-        return np.ones_like(predictor)
-
     def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Bound of z times the largest residual on the region."""
         longest = float(np.linalg.norm(query_region.center)) + query_region.radius
@@ -232,9 +215,6 @@ class LogisticRegressionLoss(RegressionLoss):
 
     def _slope(self, predictor, target):
         return (1 + np.tanh(predictor / 2)) / 2 - target
-
-    def _bend(self, predictor, target):
-        return (1 - np.tanh(predictor / 2) ** 2) / 4
 
     def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Bound of z."""
@@ -289,9 +269,6 @@ class HuberRegressionLoss(RegressionLoss):
 
     def _slope(self, predictor, target):
         return np.clip(predictor - target, -self.scale, self.scale)
-
-    def _bend(self, predictor, target):
-        return (np.abs(predictor - target) <= self.scale) * 1.0
 
     def score_bound(self, geometry: Geometry, query_region: WorkingRegion) -> float:
         """Bound of z times `scale`."""

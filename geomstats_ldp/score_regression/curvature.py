@@ -27,6 +27,10 @@ from geomstats_ldp.score_regression.known_moment import Knowledge, knowledge
 #: A typical Hessian over its public bound, and the smallest that is asked about in its own units.
 _TYPICAL_HESSIAN, _SMALLEST_HESSIAN = 1 / 5, 1e-12
 
+#: Distance of the scores whose difference is an answer from the centre, over that over which they
+#: bend.
+_REACH = 1 / 5
+
 #: Mean answer for which the directions are made, and which is taken off.
 CENTER = 1.0
 
@@ -118,6 +122,22 @@ def whitening_range(protocol: Any) -> tuple[float, float]:
     """Smallest and largest eigenvalue of a whitening."""
     low = 1 / math.sqrt(protocol.hessian_bound)
     return low, low / math.sqrt(_SMALLEST_HESSIAN)
+
+
+def difference_reach(protocol: Any) -> float:
+    """Distance to both sides of a centre at which a device takes the scores of its difference.
+
+    It is no longer than the offsets of other rounds, so that they are scores of public queries.
+
+    Parameters
+    ----------
+    protocol : Protocol
+
+    Returns
+    -------
+    reach : float
+    """
+    return min(_REACH * protocol.rounds.bending_length, protocol.radius.maximum)
 
 
 class _Told(NamedTuple):

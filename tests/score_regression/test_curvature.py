@@ -12,9 +12,11 @@ from geomstats_ldp import (
 )
 from geomstats_ldp.defaults import curvature_share
 from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses.curvature import curvature
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.score_regression.curvature import (
+    difference_reach,
     known_apart,
     orthonormal_bases,
     told_curvature,
@@ -68,10 +70,11 @@ def test_the_fifth_round_asks_in_the_units_of_what_the_third_has_told(
     assert rounds.curvature_rounds == (2, 4)
     assert abs(rounds.sizes[4] - 2 * rounds.sizes[2]) <= 1
     data = np.column_stack(people(40_000))
-    loss, geometry = loss_of(server.protocol), server.protocol.geometry
+    asked = loss_of(server.protocol), server.protocol.geometry, server.state.centers[4]
+    reach = difference_reach(server.protocol)
     for index in range(server.n_directions):
         directions = server.directions(4, index)
-        means = loss.curvature(geometry, server.state.centers[4], data, directions).mean(axis=0)
+        means = curvature(*asked, directions, reach, data).mean(axis=0)
         assert 0.6 < means.min() and means.max() < 1.5
         np.testing.assert_array_equal(server.points(4)[index], server.state.centers[4])
     assert server.directions(3, 0) is None
@@ -80,9 +83,17 @@ def test_the_fifth_round_asks_in_the_units_of_what_the_third_has_told(
 # ------------------------------------------------------------------------ what is told
 
 
+#: Derivative of the loss in the predictor, by hand.
+SLOPES = {
+    "logistic": lambda predictor, target: 1 / (1 + np.exp(-predictor)) - target,
+    "huber": lambda predictor, target: np.clip(predictor - target, -1.5, 1.5),
+    "linear": lambda predictor, target: predictor - target,
+}
+
+
 @pytest.mark.parametrize("name", ["logistic", "huber", "linear"])
 def test_without_noise_or_clipping_answers_are_the_hessian(name, people, protocol_of, collected):
-    """Against the mean of z z^T l'' at the centre of the round, by hand."""
+    """Against the mean of z z^T and the rise of the slope about the centre, by hand."""
     n = 3000
     protocol = protocol_of(name, n, epsilon=np.inf)
     protocol = replace(protocol, rounds=replace(protocol.rounds, curvature_bound=1e6))
@@ -90,7 +101,7 @@ def test_without_noise_or_clipping_answers_are_the_hessian(name, people, protoco
     X, y = people(n, name)
     told = told_curvature(protocol, server.state)
     assert [answers.number for answers in told] == [2, 4]
-    loss = loss_of(protocol)
+    loss, reach = loss_of(protocol), difference_reach(protocol)
     z = np.column_stack([np.full(n, loss.intercept), X])
     start = 0
     for number, size in enumerate(protocol.rounds.sizes[:5]):
@@ -99,25 +110,37 @@ def test_without_noise_or_clipping_answers_are_the_hessian(name, people, protoco
         if number not in (2, 4):
             continue
         [answers] = [one for one in told if one.number == number]
-        predictor = rows @ server.state.centers[number]
-        probability = 1 / (1 + np.exp(-predictor))
-        bend = {
-            "logistic": probability * (1 - probability),
-            "huber": np.abs(predictor - targets) < 1.5,
-            "linear": np.ones(size),
-        }[name]
         for index, mean in enumerate(answers.means):
             own = slice(index, None, server.n_directions)
-            hessian = (rows[own] * bend[own, None]).T @ rows[own] / len(rows[own])
-            asked = server.directions(number, index)
-            expected = np.diag(asked @ hessian @ asked.T)
-            np.testing.assert_allclose(mean, expected, rtol=1e-9)
+            predictor, target = rows[own] @ server.state.centers[number], targets[own]
+            for direction, found in zip(server.directions(number, index), mean):
+                along, step = rows[own] @ direction, reach / np.linalg.norm(direction)
+                ends = [SLOPES[name](predictor + s * along, target) for s in (step, -step)]
+                expected = np.mean(along * (ends[0] - ends[1]) / (2 * step))
+                assert found == pytest.approx(expected, rel=1e-9)
     basis = symmetric_basis(3, is_isotropic=False)
     known = known_apart(protocol, told, server.state.centers[0], basis, 1.0, np.ones(8))
     assert not known.information[:3].any() and not known.values[:3].any()
     if name == "linear":  # one Hessian everywhere
         found = np.tensordot(np.linalg.solve(known.information[3:, 3:], known.values[3:]), basis, 1)
         np.testing.assert_allclose(found, z.T @ z / n, atol=0.2 * np.trace(z.T @ z / n) / 3)
+
+
+def test_differences_err_by_the_square_of_their_reach(people, protocol_of):
+    """Of the logistic loss: l'' (z^T a)^2, and its fourth derivative beyond."""
+    protocol, point = protocol_of("logistic", 3000), np.array([0.2, -0.4, 0.6])
+    loss, (X, y) = loss_of(protocol), people(500)
+    z = np.column_stack([np.full(500, loss.intercept), X])
+    directions = np.random.default_rng(0).normal(size=(3, 3))
+    p = (1 / (1 + np.exp(-z @ point)))[:, None]
+    along, variance = z @ directions.T, p * (1 - p)
+    exact, fourth = variance * along**2, variance * (1 - 6 * variance) * along**4
+    for reach in (0.1, 0.03):
+        data = np.column_stack([X, y])
+        off = curvature(loss, protocol.geometry, point, directions, reach, data) - exact
+        step = reach / np.linalg.norm(directions, axis=1)
+        rest = step**4 / 120 * along**6 / 4  # a sixth derivative is at most a fourth
+        assert np.all(np.abs(off - step**2 / 6 * fourth) <= rest + 1e-11)
 
 
 def test_all_directions_are_told_with_one_relative_error(protocol_of, collected):

@@ -15,7 +15,11 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol, Query, RoundPlan
 from geomstats_ldp.protocol.rounds import round_sizes, sizes_with_curvature
 from geomstats_ldp.score_regression import merge_states, without_messages
-from geomstats_ldp.score_regression.curvature import told_curvature, whitening_range
+from geomstats_ldp.score_regression.curvature import (
+    difference_reach,
+    told_curvature,
+    whitening_range,
+)
 from geomstats_ldp.server import RoundServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
@@ -95,8 +99,10 @@ def test_an_answer_is_the_curvature_in_the_ball_of_scores(asked):
     participant = Participant(protocol, random_state=0)
     messages = [participant.respond(query, datum).tangent_vec for _ in range(4000)]
     z = np.array([loss_of(protocol).intercept, *datum[:2]])
-    probability = 1 / (1 + np.exp(-z @ query.point))
-    excess = probability * (1 - probability) * (query.directions @ z) ** 2 - 1
+    along = query.directions @ z
+    steps = difference_reach(protocol) / np.linalg.norm(query.directions, axis=1)
+    ends = (1 / (1 + np.exp(-z @ query.point - sign * steps * along)) for sign in (1, -1))
+    excess = along * np.subtract(*ends) / (2 * steps) - 1
     bound = protocol.rounds.curvature_bound
     excess *= min(1, bound / np.linalg.norm(excess))
     expected = excess * protocol.mechanism.bound / bound
@@ -110,9 +116,9 @@ def test_losses_without_curvature_are_not_asked(asked):
         replace(protocol.rounds, curvature_rounds=(1,), curvature_bound=2.0)
     plan = replace(protocol.rounds, moment=None, curvature_rounds=(1,), curvature_bound=2.0)
     other = replace(protocol, rounds=plan)
-    with pytest.raises(ProtocolError, match="states no curvature"):
+    with pytest.raises(ProtocolError, match="is asked for on flat spaces"):
         Participant(other, max_epsilon=8.0)
-    with pytest.raises(ProtocolError, match="states no curvature"):
+    with pytest.raises(ProtocolError, match="is asked for on flat spaces"):
         emulate_in_rounds(RoundServer(other), np.ones((10, 3)), random_state=0)
 
 

@@ -8,7 +8,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 from geomstats_ldp.losses import (
     LOSSES,
     FrechetLoss,
-    LogisticRegressionLoss,
+    Loss,
     PCALoss,
     PseudoHuberLoss,
     TargetHessian,
@@ -238,21 +238,41 @@ def test_sound_transforms_pass_at_any_scale(scale):
     )
 
 
-class WrongCurvature(LogisticRegressionLoss):
-    """Of probabilities that are a twentieth off; without its twin, so that nothing is compiled."""
+class Jump(Loss):
+    """Absolute value on the line, whose score jumps where no derivative is taken."""
 
-    name = "wrong_curvature"
+    name = "jump"
 
-    def twin(self):
-        return None
+    def check_space(self, geometry):
+        pass
 
-    def curvature(self, geometry, point, data, directions):
-        return 0.95 * super().curvature(geometry, point, data, directions)
+    def data_shape(self, geometry):
+        return (1,)
+
+    def clip(self, geometry, data):
+        return np.clip(data, -1e100, 1e100)
+
+    def value(self, geometry, point, data):
+        return np.abs(point - data)[..., 0]
+
+    def score(self, geometry, point, data):
+        return np.sign(point - data)
+
+    def score_bound(self, geometry, query_region):
+        return 1.0
+
+    def hessian_bound(self, geometry, query_region):
+        return 1.0  # twice a density, as somebody may believe to know
+
+    def to_spec(self):
+        return {"name": self.name}
 
 
-def test_a_wrong_curvature_is_caught(monkeypatch):
-    monkeypatch.setitem(LOSSES, "wrong_curvature", WrongCurvature)
-    loss = WrongCurvature(feature_bound=2.0, intercept=1.0)
+def test_a_score_that_jumps_is_caught(monkeypatch):
+    monkeypatch.setitem(LOSSES, "jump", Jump)
+    rows = np.linspace(-0.3, 0.3, 24)[:, None]
     with pytest.raises(ConformanceError) as caught:
-        run_checks(LossCase(loss, Euclidean(3), np.zeros(3)))
-    assert "fails 1 checks\n* check_curvature: curvature less that of" in str(caught.value)
+        run_checks(LossCase(Jump(), Euclidean(1), np.zeros(1), data=rows))
+    assert "fails 1 checks\n* check_curvature: difference of scores over" in str(caught.value)
+    monkeypatch.setattr(Jump, "asks_curvature", False)
+    run_checks(LossCase(Jump(), Euclidean(1), np.zeros(1), data=rows))
