@@ -150,7 +150,7 @@ class ProfiledFunctional:
         for start in np.concatenate([region.midpoint[None], rays]):
             with np.errstate(all="ignore"):
                 found = optimize.minimize(
-                    lambda steps, start=start: region.statistic_at(start + scale * steps),
+                    lambda steps, start=start: region.prediction.statistic(start + scale * steps),
                     np.zeros(region.dim),
                     method="SLSQP",
                     constraints={

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +31,11 @@ class ScoreRegion(TangentRegion):
     With g(u) the score that the regression predicts at frame coordinates u about the estimate, and
     C its covariance at the pivot p, the region holds the points of the working region with
 
-    .. math:: \frac{g(u)^\top C^{-1} g(u)}{1 + (u - p)^\top V (u - p)} \le \chi^2_{d, level}.
+    .. math:: \frac{g(u)^\top C^{-1} g(u)}{1 + s\,(u - p)^\top V (u - p)} \le \chi^2_{d, level}.
+
+    V is the squared error of the Hessian along each direction. Errors of a symmetric matrix are
+    half as large across, so that less of V has to be counted: the share s that gives a region with
+    this level, see `PredictedScore.share_of_growth`.
 
     No inverse of the Hessian enters: the region covers however small or badly known its
     eigenvalues are. It is an ellipsoid where all of them are known well, and close to the Wald
@@ -93,6 +98,9 @@ class ScoreRegion(TangentRegion):
     ):
         super().__init__(geometry, center, level, working_region, coordinates, calibration)
         self.prediction = prediction
+        # The laws of other statistics than that of one look allow for the whole covariance.
+        is_plain = calibration == ONE_LOOK
+        self._share = prediction.share_of_growth(self.threshold) if is_plain else 1.0
         form, linear, constant = self.quadric(self.threshold)
         values, vectors = np.linalg.eigh(form)
         is_open = values <= _RELATIVE_ZERO * np.max(np.abs(values))
@@ -123,7 +131,7 @@ class ScoreRegion(TangentRegion):
         constant : float
             Points u with u^T form u + 2 linear^T u + constant <= 0.
         """
-        known, growth = self.prediction, threshold * self.prediction.growth
+        known, growth = self.prediction, threshold * self._share * self.prediction.growth
         weighted = np.linalg.solve(known.covariance, known.slope).T
         form = weighted @ known.slope - growth
         linear = weighted @ known.value + growth @ known.pivot
@@ -132,8 +140,8 @@ class ScoreRegion(TangentRegion):
         return (form + form.T) / 2, linear, float(constant)
 
     def statistic_at(self, coords: np.ndarray) -> np.ndarray:
-        """Score statistic g^T (Cov g)^-1 g; see `statistic`."""
-        return self.prediction.statistic(coords)
+        """Score statistic g^T C^-1 g over one and the growth of C; see `statistic`."""
+        return self.prediction.statistic(coords, self._share)
 
     def _inside(self):
         """Coordinates of a point of the region: near the zero of the score, in the working one."""
@@ -241,7 +249,9 @@ class ScoreRegion(TangentRegion):
         """
         quantile = self.calibration.quantile(check_level(level), 1)
         level = 1 - float(self.calibration.pvalue(quantile, self.dim))
-        place = self.geometry, self._inner_center, self.prediction, level, self.working_region
+        # The bound on the least statistic of a level set counts all of V.
+        whole = replace(self.prediction, weights=None)
+        place = self.geometry, self._inner_center, whole, level, self.working_region
         return ScoreRegion(*place, self._outer, self.calibration)
 
     @cached_property

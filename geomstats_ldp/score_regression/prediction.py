@@ -12,15 +12,22 @@ docs/theory/score_regions.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import special
 
 from geomstats_ldp.score_regression.answers import Answers
 from geomstats_ldp.score_regression.blocks import blocks_of, possible_hessians
 from geomstats_ldp.score_regression.curvature import known_apart, told_curvature
 from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
+from geomstats_ldp.score_regression.instruments import (
+    compares_within_rounds,
+    error_weights,
+    instruments,
+    quantile_of_squares,
+)
 from geomstats_ldp.score_regression.moments import (
     charted,
     design_matrices,
@@ -34,6 +41,9 @@ if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
     from geomstats_ldp.score_regression.fit import ScoreFit
     from geomstats_ldp.score_regression.state import RoundState
+
+#: Chance of an error below which no more is made of its law.
+_RAREST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +62,9 @@ class PredictedScore:
         Coordinates at which the prediction is most precise.
     growth : array, shape [dim, dim]
         V: the covariance at u is at most 1 + (u - pivot)^T V (u - pivot) times that at the pivot.
+    weights : array, shape [n_directions, dim], optional
+        Eigenvalues of the covariance of the error of K e, one row a direction e, relative to C and
+        to e^T V e. Default one each; errors of a symmetric matrix have 1 along e and 1/2 across.
     """
 
     value: np.ndarray
@@ -59,13 +72,16 @@ class PredictedScore:
     covariance: np.ndarray
     pivot: np.ndarray
     growth: np.ndarray
+    weights: np.ndarray | None = None
 
-    def statistic(self, coords: np.ndarray) -> np.ndarray:
-        """Statistic g^T (Cov g)^-1 g of the hypothesis that the target is at given coordinates.
+    def statistic(self, coords: np.ndarray, share: float = 1.0) -> np.ndarray:
+        """Statistic of the hypothesis that the target is at given coordinates.
 
         Parameters
         ----------
         coords : array, shape [..., dim]
+        share : float, default=1
+            What of V is counted; see `share_of_growth`.
 
         Returns
         -------
@@ -74,7 +90,29 @@ class PredictedScore:
         score = self.value + coords @ self.slope.T
         away = coords - self.pivot
         size = np.sum(score * np.linalg.solve(self.covariance, score[..., None])[..., 0], axis=-1)
-        return size / (1 + np.sum(away * (away @ self.growth), axis=-1))
+        return size / (1 + share * np.sum(away * (away @ self.growth), axis=-1))
+
+    def share_of_growth(self, threshold: float) -> float:
+        r"""What of V a region has to count that compares the statistic with a threshold x.
+
+        At the target the squared length of g, relative to C, is that of a standard normal vector z
+        plus far away from the pivot :math:`t W`, with :math:`t = (u - p)^\top V (u - p)` and W
+        the sum of squares of normal variables whose variances are the `weights`. It exceeds
+        :math:`x + t w` no more often than z has a square over x, if W exceeds w as often.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        share : float
+            The quotient w / x; 1 without weights, or where x is exceeded once in 10^12 times.
+        """
+        chance = special.chdtrc(len(self.value), threshold)
+        if self.weights is None or chance < _RAREST:
+            return 1.0
+        return float(np.max(quantile_of_squares(self.weights, chance)) / threshold)
 
 
 def predict_round_scores(
@@ -87,7 +125,8 @@ def predict_round_scores(
     """Prediction about the estimate of a collection in rounds, by least squares alone.
 
     No ridge, prior, shrinkage or bound enters, as these would bias it; a moment that other people
-    have told does not.
+    have told does not. Principal directions in many dimensions have no bias of query points that
+    follow the noise either; see `instruments`.
 
     Parameters
     ----------
@@ -102,19 +141,29 @@ def predict_round_scores(
     -------
     prediction : PredictedScore
     """
-    estimate, covariance, spread, basis, known = regress_about(protocol, state, points, fit, twin)
+    estimate, covariance, spread, basis, known = regress_about(
+        protocol, state, points, fit, twin, is_predicting=True
+    )
     least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
-    along = ratio_along(protocol, basis)
-    return bounded_by_growth(estimate, covariance, basis, known, least, along)
+    place = basis, known, least, ratio_along(protocol, basis)
+    found = bounded_by_growth(estimate, covariance, *place)
+    noise = covariance[protocol.dim :, protocol.dim :]
+    if not (compares_within_rounds(protocol, basis) and np.any(noise)):
+        return found
+    weights, along = error_weights(found.slope, noise, basis, found.covariance)
+    sizes = np.sum(along * (along @ found.growth), axis=1)
+    return replace(found, weights=weights / sizes[:, None])
 
 
-def regress_about(protocol, state, points, fit, twin=None):
+def regress_about(protocol, state, points, fit, twin=None, is_predicting=False):
     """Gradient and Hessian at the estimate of a collection in rounds, by least squares alone.
 
     Parameters
     ----------
     protocol, state, points, fit, twin
         See `predict_round_scores`.
+    is_predicting : bool
+        Whether by `instruments`, where `compares_within_rounds` says so.
 
     Returns
     -------
@@ -146,8 +195,13 @@ def regress_about(protocol, state, points, fit, twin=None):
     scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
     bend = third_derivative_design(protocol, answers.rounds)
     variance = float(np.trace(fit.score_covariance)) / dim
+    compared = design
+    if is_predicting and compares_within_rounds(protocol, basis):
+        share = answers.counts * answers.precision * round_weights[answers.rounds]
+        compared = instruments(design, answers, share)
     result = _robust_least_squares(
         design,
+        compared,
         bend,
         third_derivative_weight(protocol, variance),
         answers,
@@ -208,9 +262,12 @@ def predict_single_query_scores(
     return PredictedScore(value, fit.hessian, covariance, np.zeros(dim), np.zeros((dim, dim)))
 
 
-def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, pooled, told):
+def _robust_least_squares(
+    design, compared, bend, pull, answers, weights, means, scatter, pooled, told
+):
     """Coefficients and their covariance, with the covariance of scores found query by query.
 
+    `compared` are the instruments, `design` itself for least squares.
     The third derivative, with the columns `bend`, is a random effect of precision `pull` in units
     of the variance of a coordinate of `pooled`; `told` is as `knowledge` gives it, in these units.
 
@@ -221,22 +278,22 @@ def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, 
     spread : array, shape [dim + n_basis, dim + n_basis]
         What it would be if scores had unit covariance; those of a group, one over its precision.
     """
-    n_kept = design.shape[2]
+    n_kept, is_plain = design.shape[2], compared is design
     precisions = np.repeat([0.0, pull], [n_kept, bend.shape[2]])
-    design = np.concatenate([design, bend], axis=2)
+    design, compared = (np.concatenate([one, bend], axis=2) for one in (design, compared))
     # Offsets in units of their own size: no unit of the data decides what is taken for zero.
     sizes = np.sqrt(np.mean(design**2, axis=(0, 1)))
     units = np.where(sizes > 0, sizes, 1.0)
-    design = design / units
+    design, compared = design / units, compared / units
     counts, precision = answers.counts, answers.precision[:, None, None]
     share = (counts * weights)[:, None, None] * precision
     kept = slice(n_kept)
     effects = np.diag(precisions / units**2)
-    normal, noise = _total(share * design, design) + effects, effects
+    normal, noise = _total(share * compared, design) + effects, effects
     normal[kept, kept] += told.information / np.outer(units[kept], units[kept])
     noise[kept, kept] += told.noise / np.outer(units[kept], units[kept])
-    inverse = np.linalg.pinv(normal, hermitian=True, rcond=1e-12)
-    moments = _total(share * design, means[..., None])[:, 0]
+    inverse = np.linalg.pinv(normal, hermitian=is_plain, rcond=1e-12)
+    moments = _total(share * compared, means[..., None])[:, 0]
     moments[kept] += told.values / units[kept]
     estimate = inverse @ moments
     own = scatter / np.maximum(counts - 1, 1)[:, None, None]
@@ -244,10 +301,10 @@ def _robust_least_squares(design, bend, pull, answers, weights, means, scatter, 
     share = share * weights[:, None, None]
     variance = np.trace(pooled) / len(pooled)
     meats = (
-        _total(share * precision * design, own @ design) + variance * noise,
-        _total(share * design, design) + noise,
+        _total(share * precision * compared, own @ compared) + variance * noise,
+        _total(share * compared, compared) + noise,
     )
-    covariances = [inverse @ meat @ inverse / np.outer(units, units) for meat in meats]
+    covariances = [inverse @ meat @ inverse.T / np.outer(units, units) for meat in meats]
     return (estimate / units)[kept], *(covariance[kept, kept] for covariance in covariances)
 
 
