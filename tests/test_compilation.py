@@ -146,6 +146,7 @@ def test_an_unwritable_cache_is_one_warning(toy):
     assert n_warnings == 1
 
 
+@pytest.mark.slow  # a process
 def test_a_disk_that_fills_up_is_one_warning(toy):
     program = (
         "import numba.core.caching as caching, contextlib\n"

@@ -157,6 +157,7 @@ def test_the_same_class_defined_again_takes_its_place(registered):
     assert LOSSES[MeanLoss.name] is again
 
 
+@pytest.mark.slow  # a process
 def test_a_device_that_has_not_registered_the_loss_is_told(registered, tmp_path):
     loss = MeanLoss(center=[0.0], data_radius=1.0)
     protocol = PrivateMEstimator(Euclidean(1), loss, epsilon=4.0).start().protocol_

@@ -56,9 +56,9 @@ def check_against_in_process(engine, description, outcome):
 
 
 def test_people_who_drop_out_come_late_and_send_garbage(run_service, database_url):
-    service = run_service(url=database_url, n_participants=90, n_rounds=3)
+    service = run_service(url=database_url, n_participants=60, n_rounds=3)
     habits = Habits(dropout=0.2, late=0.3, duplicate=0.05, garbage=0.02)
-    rehearsal = Rehearsal(service.url, service.tokens(240), people(240), habits)
+    rehearsal = Rehearsal(service.url, service.tokens(160), people(160), habits)
     outcome = rehearsal.run()
     assert service.http.get("/v1/status").json()["ended"]
     assert not {status for status in outcome.statuses if status >= 500} - {503}

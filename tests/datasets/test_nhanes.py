@@ -162,6 +162,7 @@ def test_standardise_undoes_the_units():
         reference.standardise(np.zeros((4, 2)))
 
 
+@pytest.mark.slow  # a process
 def test_loads_from_a_zip_archive(tmp_path):
     """The table is read through importlib.resources, so the package need not lie on a disk."""
     folder = Path(geomstats_ldp.datasets.__file__).parent

@@ -106,7 +106,7 @@ def test_the_unit_of_a_region_does_not_matter(unit, holds_queries):
         assert_same(mean, other, unit)
 
 
-@pytest.mark.parametrize("n_rounds", [None, 3])
+@pytest.mark.parametrize("n_rounds", [pytest.param(None, marks=pytest.mark.slow), 3])
 def test_the_unit_of_flat_factors_does_not_matter(n_rounds):
     space = ProductManifold([Euclidean(2), Euclidean(2)])
     rng = np.random.default_rng(1)

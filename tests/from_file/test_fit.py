@@ -110,7 +110,10 @@ REGRESSIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", REGRESSIONS)
+@pytest.mark.parametrize(
+    "kind",  # each compiles
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != "logistic")) for name in REGRESSIONS],
+)
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
 def test_regressions_are_those_of_the_estimators(kind, people, capsys):
     rows, (regression, options) = (ROWS - CENTRE) / SCALE, REGRESSIONS[kind]

@@ -198,8 +198,7 @@ def rotation(start, end):
     return np.eye(len(start)) + wedge + wedge @ wedge / (1 + start @ end)
 
 
-@pytest.mark.parametrize("epsilon", [2.0, math.inf])
-@pytest.mark.parametrize("guard", [0.0, 1.5])
+@pytest.mark.parametrize(("epsilon", "guard"), [(math.inf, 0.0), (2.0, 1.5)])
 def test_sandwich_of_the_paper_from_stored_pairs(pca_protocol, epsilon, guard):
     rule = InferenceRule.paper(guard=guard)
     protocol = pca_protocol(epsilon=epsilon, inference=rule)

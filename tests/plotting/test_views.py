@@ -133,6 +133,7 @@ def test_global_settings_stay_as_they_are(make_region):
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.slow  # a process
 def test_matplotlib_waits_for_the_first_picture():
     code = "import sys, geomstats_ldp.plotting.views; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
