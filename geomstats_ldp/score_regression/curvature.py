@@ -29,7 +29,7 @@ _TYPICAL_HESSIAN, _SMALLEST_HESSIAN = 1 / 5, 1e-12
 
 #: Distance of the scores whose difference is an answer from the centre, over that over which they
 #: bend.
-_REACH = 1 / 5
+_REACH = 1 / 10
 
 #: Mean answer for which the directions are made, and which is taken off.
 CENTER = 1.0
