@@ -17,8 +17,7 @@ H^-1 (Sigma + tau^2 I) H^-1 / n.
 * warned: share of the repetitions in which the region gives a `WeakCurvatureWarning`;
 * score: coverage of the score region, and the share of these that are open.
 
-Plans: eight rounds, the same with adaptive directions, and pairs. Monte Carlo standard errors are
-in brackets.
+Plans: eight rounds, and pairs. Monte Carlo standard errors are in brackets.
 """
 
 import argparse
@@ -35,7 +34,6 @@ from geomstats_ldp import (
     PrivateHuberRegression,
     PrivateLinearRegression,
     PrivateLogisticRegression,
-    Tuning,
 )
 from geomstats_ldp.exceptions import LDPWarning
 from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
@@ -61,7 +59,6 @@ MODELS = {
 #: Parameters of the estimators by plan.
 PLANS = {
     "rounds": {"n_rounds": 8},
-    "adaptive": {"n_rounds": 8, "tuning": Tuning(directions="adaptive")},
     "pairs": {},
 }
 

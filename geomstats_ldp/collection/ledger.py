@@ -22,7 +22,6 @@ from geomstats_ldp.collection.stages import Stage, study_alone
 from geomstats_ldp.collection.times import cut_down
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Transcript
-from geomstats_ldp.server import RoundServer
 
 #: Reports read at once.
 _CHUNK = 50_000
@@ -308,9 +307,7 @@ class Ledger:
 
 def _place_record(server):
     """Where the round that is opened next will ask, as a closing records it."""
-    if isinstance(server, RoundServer):
-        center, stretch = server.next_place()
-        if server.protocol.rounds.keeps_stretches:
-            return {"center": center.tolist(), "stretch": stretch.tolist()}
+    center, stretch = server.next_place()
+    if stretch is None:
         return center.tolist()
-    return server.estimate().tolist()  # of the norms that scouts tell, which ask nowhere
+    return {"center": center.tolist(), "stretch": stretch.tolist()}

@@ -27,7 +27,7 @@ from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.emulating import Emulating
 from geomstats_ldp.estimators.inferring import Inferring
 from geomstats_ldp.estimators.receiving import Receiving
-from geomstats_ldp.estimators.round_plan import even_directions, make_round_plan
+from geomstats_ldp.estimators.round_plan import make_round_plan
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import Geometry, geodesic_ball, region_of_queries
@@ -38,6 +38,7 @@ from geomstats_ldp.protocol import InferenceRule, make_protocol
 from geomstats_ldp.protocol.checks import check_preconditioner
 from geomstats_ldp.protocol.groups import check_group_names, widest_mechanism
 from geomstats_ldp.protocol.queries import all_queries
+from geomstats_ldp.protocol.rounds import round_sizes
 from geomstats_ldp.protocol.rules import MOST_FEATURES
 from geomstats_ldp.score_regression.shrinkage import steady_guard_strength
 from geomstats_ldp.validation import check_integer, check_scale
@@ -172,7 +173,7 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
             gain=gain,
             inference=inference,
             initial_point=geometry.reference,
-            directions=even_directions(tuning),
+            directions=tuning.directions,
             preconditioner=preconditioner,
             pairs_per_round=tuning.pairs_per_round,
             n_participants=n_participants,
@@ -243,10 +244,11 @@ class BasePrivateEstimator(Emulating, Receiving, Inferring, BaseEstimator):
         maximum = largest_radius(length, known is not None and known.low == known.high)
         widest = region_of_queries(geometry, region, maximum)
         mechanism = widest_mechanism(self._make_mechanisms(geometry, loss, widest))
-        bound = loss.hessian_bound(geometry, widest)
         if rounds is not None and rounds.curvature_rounds is not None:
             bends = rounds.third_derivative, rounds.saturation
-            return first_round_radius(mechanism, length, *bends, rounds.sizes[0])
+            n_first = (rounds.sizes or round_sizes(planned, rounds.n_rounds, 1))[0]
+            return first_round_radius(mechanism, length, *bends, n_first)
+        bound = loss.hessian_bound(geometry, widest)
         if rounds is not None and rounds.saturation > 0:
             return wide_and_close_radius(
                 mechanism, bound, length, rounds.saturation, planned, rounds.n_rounds

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from geomstats_ldp.defaults import curvature_bound, curvature_share
-from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.defaults import REFERENCE_PARTICIPANTS, curvature_bound, curvature_share
 from geomstats_ldp.losses.curvature import may_ask_for_curvature
 from geomstats_ldp.protocol import InferenceRule, RoundPlan
 from geomstats_ldp.protocol.groups import widest_mechanism
@@ -17,8 +16,9 @@ from geomstats_ldp.schedules import direction_cycle
 #: such a plan. Curvature near the target with scores from far away makes steps too long.
 _CURVATURE_ROUNDS, _FEWEST_ROUNDS = (2, 4), 5
 
-#: Largest share of the people who are asked for curvature, beyond which noise is too strong for it.
-_LARGEST_SHARE = 1 / 5
+#: Largest share of the people who are asked for curvature. Where this many would be wanted, noise
+#: is too strong for it.
+_LARGEST_SHARE, _FAR_TOO_MANY = 1 / 5, 2 / 5
 
 
 def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, make_mechanisms):
@@ -45,7 +45,7 @@ def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, ma
     Raises
     ------
     ProtocolError
-        If the directions or the number of rounds do not suit.
+        If the number of rounds does not suit.
     """
     query = loss.single_query(geometry) if _leaves_queries_open(tuning) else None
     moment = loss.moment(geometry)
@@ -53,60 +53,39 @@ def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, ma
         # Pairs and regressions would be biased by how fast this score bends.
         moment, n_rounds = (moment, n_rounds or 1) if query is not None else (None, n_rounds)
     bend = loss.third_derivative(geometry)
-    adaptive = isinstance(tuning.directions, str)
-    if adaptive and (n_rounds is None or bend == 0):
-        raise ProtocolError(
-            "directions must be an array or None, or 'adaptive' in rounds of a loss that "
-            "states a third derivative, such as logistic and Huber regression; got "
-            f"{tuning.directions!r} with n_rounds={n_rounds} and {loss.name!r}"
-        )
     if n_rounds is None:
         return None
-    saturation = loss.saturation(geometry)
-    n_rounds, sizes, may_ask = check_n_rounds(n_rounds), None, False
-    directions = direction_cycle(even_directions(tuning), geometry.dim)
+    n_rounds, sizes = check_n_rounds(n_rounds), None
+    may_ask = n_rounds >= _FEWEST_ROUNDS and query is None and _leaves_queries_open(tuning)
+    may_ask = may_ask and may_ask_for_curvature(loss, geometry)
+    directions = direction_cycle(tuning.directions, geometry.dim)
     n_points = len(directions) if query is None else 1
     if n_participants is not None:
         # Two answers a query point tell a score from its noise.
         sizes = round_sizes(n_participants, n_rounds, 2 * n_points)
-        may_ask = len(sizes) == n_rounds >= _FEWEST_ROUNDS and query is None
-        may_ask = may_ask and may_ask_for_curvature(loss, geometry)
-        may_ask = may_ask and _leaves_queries_open(tuning)
+        may_ask = may_ask and len(sizes) == n_rounds
         n_rounds, n_points = len(sizes), min(n_points, *sizes)
-    plan = RoundPlan(
-        n_rounds,
-        sizes,
-        n_points,
-        moment,
-        length,
-        query,
-        bend,
-        saturation,
-        # Where wide rounds are few, their offsets follow the curvature by default.
-        adaptive=adaptive or (min(saturation, bend) > 0 and query is None),
-    )
+    saturation = loss.saturation(geometry)
+    plan = RoundPlan(n_rounds, sizes, n_points, moment, length, query, bend, saturation)
     return _asking_for_curvature(plan, make_mechanisms) if may_ask else plan
 
 
 def _asking_for_curvature(plan, make_mechanisms):
     """The plan with rounds that ask for curvature; as it is where noise is too strong for these."""
-    mechanism = widest_mechanism(make_mechanisms())
-    share = curvature_share(mechanism, plan.n_participants)
-    if share > _LARGEST_SHARE:
+    mechanism, sizes = widest_mechanism(make_mechanisms()), plan.sizes
+    share = curvature_share(mechanism, plan.n_participants or REFERENCE_PARTICIPANTS)
+    if share > _FAR_TOO_MANY:
         return plan
     numbers = tuple(number for number in _CURVATURE_ROUNDS if number < plan.n_rounds - 1)
+    if sizes is not None:
+        share = min(share, _LARGEST_SHARE)
+        sizes = sizes_with_curvature(sizes, numbers, share, 2 * plan.minimum)
     return replace(
         plan,
-        sizes=sizes_with_curvature(plan.sizes, numbers, share, 2 * plan.minimum),
-        adaptive=False,
+        sizes=sizes,
         curvature_rounds=numbers,
         curvature_bound=curvature_bound(mechanism.dim),
     )
-
-
-def even_directions(tuning):
-    """Cycle of directions that a `Tuning` gives, None for the default one."""
-    return None if isinstance(tuning.directions, str) else tuning.directions
 
 
 def _leaves_queries_open(tuning):

@@ -9,7 +9,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import GeodesicBall, LogBox, SpectralBand
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.protocol import GainRule, InferenceRule, RadiusRule
-from geomstats_ldp.validation import check_bool, check_choice, check_integer
+from geomstats_ldp.validation import check_bool, check_integer
 
 _KINDS = {
     "working_region": (GeodesicBall, LogBox, SpectralBand),
@@ -42,14 +42,10 @@ class Tuning(BaseEstimator):
         How queries, updates and the region move along the manifold. "projection" normalises, and
         is available on the sphere only; it is the default of `PrivatePCA` and
         `PrivateVMFLocation`. Default "exponential" elsewhere.
-    directions : array-like, shape [n_directions, dim], or "adaptive", optional
+    directions : array-like, shape [n_directions, dim], optional
         Cycle of unit directions in which queries lie off the iterate, in the frame at
         `initial_point`: a tight frame with zero sum, so that all columns of the Hessian are learnt
         alike. Default e_1, -e_1, ..., e_d, -e_d. The shorter it is, the sooner a region.
-        "adaptive", in rounds of losses that state a third derivative, takes the default cycle and
-        makes offsets longer, up to four times, in the directions in which the curvature found in
-        earlier rounds is small, in place of rounds that ask for curvature; wide rounds of logistic
-        regression do so where there are none of these.
     pairs_per_round : int, default=1
         Query pairs that are asked at the same iterate, and so can be answered at the same time.
     radius : RadiusRule, optional
@@ -79,7 +75,7 @@ class Tuning(BaseEstimator):
         working_region: WorkingRegion | None = None,
         preconditioner: ArrayLike | None = None,
         retraction: str | None = None,
-        directions: ArrayLike | str | None = None,
+        directions: ArrayLike | None = None,
         pairs_per_round: int = 1,
         radius: RadiusRule | None = None,
         gain: GainRule | None = None,
@@ -112,8 +108,6 @@ def check_tuning(tuning):
         raise ProtocolError(f"tuning must be a Tuning or None; got {tuning!r}")
     check_integer("pairs_per_round", tuning.pairs_per_round)
     check_bool("keep_transcript", tuning.keep_transcript)
-    if isinstance(tuning.directions, str):
-        check_choice("directions", tuning.directions, ("adaptive",))
     for name, kinds in _KINDS.items():
         value = getattr(tuning, name)
         if value is not None and not isinstance(value, kinds):

@@ -86,9 +86,8 @@ class Query:
         """
         with _reading(cls):
             record = parse_json(text, SHORT_TEXT)
-            has_directions = isinstance(record, dict) and "directions" in record
-            _check_fields(cls, record, left_out=set() if has_directions else {"directions"})
-            for name in ("point", "directions")[: 1 + has_directions]:
+            _check_fields(cls, record, optional={"directions"})
+            for name in record.keys() & {"point", "directions"}:
                 record[name] = number_array(record[name])
             _check_values(record)
             return cls(**record)
@@ -183,12 +182,12 @@ def _reading(cls):
         raise MessageError(f"text is not a {cls.__name__}: {error}") from error
 
 
-def _check_fields(cls, record, left_out=frozenset()):
+def _check_fields(cls, record, left_out=frozenset(), optional=frozenset()):
     if not isinstance(record, dict):
         raise TypeError(f"expected a JSON object; got {type(record).__name__}")
     expected = {field.name for field in fields(cls)} - left_out
     faults = {
-        "the fields {} are missing": expected - record.keys(),
+        "the fields {} are missing": expected - optional - record.keys(),
         "the fields {} are unknown": record.keys() - expected,
     }
     found = [fault.format(sorted(names)) for fault, names in faults.items() if names]

@@ -18,7 +18,7 @@ from geomstats_ldp.protocol.checks import check_protocol
 from geomstats_ldp.protocol.groups import mechanisms_of
 from geomstats_ldp.protocol.limits import check_limits
 from geomstats_ldp.protocol.messages import Message
-from geomstats_ldp.protocol.queries import all_queries, largest_offset
+from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import GainRule, InferenceRule, RadiusRule
 from geomstats_ldp.schedules import Schedule
@@ -223,7 +223,7 @@ class Protocol:
     @property
     def reach(self) -> float:
         """Largest distance of a query from the estimate that it is asked around."""
-        return largest_offset(self.radius, self.rounds)
+        return 0.0 if self.radius is None else self.radius.maximum
 
     @property
     def n_query_points(self) -> int:

@@ -9,13 +9,6 @@ from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.protocol.rules import RadiusRule
 
 
-def largest_offset(radius: RadiusRule | None, rounds: RoundPlan | None) -> float:
-    """Largest distance of a query from the estimate that it is asked around."""
-    if radius is None:
-        return 0.0
-    return radius.maximum * (1.0 if rounds is None else rounds.longest_stretch)
-
-
 def all_queries(
     geometry: Geometry,
     working_region: WorkingRegion,
@@ -44,9 +37,8 @@ def all_queries(
     """
     query = None if rounds is None else rounds.query
     if radius is not None and query is None:
-        reach = largest_offset(radius, rounds)
-        check_region(geometry, working_region, reach)
-        return region_of_queries(geometry, working_region, reach)
+        check_region(geometry, working_region, radius.maximum)
+        return region_of_queries(geometry, working_region, radius.maximum)
     if radius is None and query is not None:
         check_region(geometry, working_region, 0.0)
         return GeodesicBall(geometry.check_point(query, "query"), 0.0)

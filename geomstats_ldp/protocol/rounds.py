@@ -9,10 +9,8 @@ from typing import Any
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
 from geomstats_ldp.score_regression.moments import MOMENTS
-from geomstats_ldp.score_regression.stretching import LONGEST
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.validation import (
-    check_bool,
     check_choice,
     check_integer,
     check_non_negative,
@@ -65,9 +63,6 @@ class RoundPlan(Rule):
     known_covariance : nested tuple, shape [p (p + 1) / 2, p (p + 1) / 2], optional
         Covariance of its error in the coordinates of symmetric matrices: the entries on and below
         the diagonal, row by row, those off the diagonal times root two.
-    adaptive : bool
-        Whether offsets are longer in the directions in which the curvature found so far is small;
-        see ``geomstats_ldp.score_regression.stretching``. It takes a `third_derivative`.
     curvature_rounds : tuple of int, optional
         Numbers, from zero and without the first, of rounds that ask for the curvature of the loss
         at their centre; see ``geomstats_ldp.score_regression.curvature``. None asks for scores.
@@ -86,7 +81,6 @@ class RoundPlan(Rule):
     saturation: float = 0.0
     known_moment: tuple | None = None
     known_covariance: tuple | None = None
-    adaptive: bool = False
     curvature_rounds: tuple | None = None
     curvature_bound: float = 0.0
 
@@ -97,13 +91,6 @@ class RoundPlan(Rule):
         check_real("bending_length", self.bending_length, "positive", lambda length: length > 0)
         check_non_negative("third_derivative", self.third_derivative)
         check_non_negative("saturation", self.saturation)
-        check_bool("adaptive", self.adaptive)
-        if self.adaptive and (self.third_derivative == 0 or self.query is not None):
-            raise ProtocolError(
-                "adaptive must be False unless rounds ask around estimates for a loss that states "
-                f"a third_derivative; got third_derivative={self.third_derivative} and "
-                f"query={self.query}"
-            )
         if self.sizes is not None:
             self._check_sizes()
         if self.query is not None:
@@ -166,11 +153,6 @@ class RoundPlan(Rule):
         """
         return self.curvature_rounds is not None and number in self.curvature_rounds
 
-    @property
-    def keeps_stretches(self) -> bool:
-        """Whether rounds have maps of their own, of offsets or directions."""
-        return self.adaptive or self.curvature_rounds is not None
-
     def _check_sizes(self):
         sizes = tuple(check_integer("sizes", size) for size in self.sizes)
         if len(sizes) != self.n_rounds:
@@ -193,16 +175,9 @@ class RoundPlan(Rule):
                 del record[name]
         if self.known_moment is None:
             del record["known_moment"], record["known_covariance"]
-        if not self.adaptive:
-            del record["adaptive"]
         if self.curvature_rounds is None:
             del record["curvature_rounds"], record["curvature_bound"]
         return record
-
-    @property
-    def longest_stretch(self) -> float:
-        """Longest offset of a round over the radius of its queries."""
-        return LONGEST if self.adaptive else 1.0
 
     @property
     def n_participants(self) -> int | None:

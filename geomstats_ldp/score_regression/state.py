@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.schedules import round_radius
-from geomstats_ldp.score_regression.stretching import no_stretch
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -28,15 +27,15 @@ _N_PLACES = 2
 class RoundState(NamedTuple):
     """Sums of the messages by query point; the first index is the round, the second the direction.
 
-    The query points are functions of the centres and the stretches: `query_points`.
+    The query points are functions of the centres: `query_points`.
 
     Attributes
     ----------
     centers : array, shape [n_opened, *point_shape]
         Point around which each round that was opened asks.
     stretches : array, shape [n_opened, dim, dim]
-        Map of the offsets of each round, in frame coordinates; see ``stretching``. Of a round that
-        asks for curvature the map of its directions, see ``curvature``.
+        Map of the directions of each round that asks for curvature, in frame coordinates; see
+        ``curvature``. The identity for the others.
     counts : array of int, shape [n_opened, n_directions]
         Messages received. With groups of participants, the directions of the first come first, then
         those of the second: n_directions stands for ``protocol.n_query_points`` everywhere.
@@ -100,14 +99,14 @@ def closed_round(
     center : array-like, shape [*point_shape]
         Where it asks around.
     stretch : array, shape [dim, dim], optional
-        Map of its offsets, the identity by default.
+        Map of its directions if it asks for curvature, the identity by default.
 
     Returns
     -------
     state : RoundState
     """
     if stretch is None:
-        stretch = no_stretch(state.stretches.shape[-1])
+        stretch = np.eye(state.stretches.shape[-1])
     opened = zip(state[:_N_PLACES], (center, stretch))
     places = [np.concatenate([part, np.asarray(new, dtype=float)[None]]) for part, new in opened]
     empty = [np.zeros((1, *part.shape[1:]), part.dtype) for part in state[_N_PLACES:]]
@@ -163,8 +162,7 @@ def query_points(
         center, radius = state.centers[number], round_radius(protocol.radius, number)
         if protocol.rounds.asks_for_curvature(number):
             radius = 0.0
-        offsets = radius * directions @ state.stretches[number]
-        asked = geometry.retract(geometry.lift(offsets, center), center)
+        asked = geometry.retract(geometry.lift(radius * directions, center), center)
         points[number] = np.concatenate([asked] * n_groups)
     return points
 

@@ -10,7 +10,6 @@ from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.curvature import whitening_range
 from geomstats_ldp.score_regression.fit import into_region
-from geomstats_ldp.score_regression.stretching import no_stretch
 from geomstats_ldp.serialization import LONG_TEXT
 from geomstats_ldp.server.checkpoint import LARGEST_COUNT, VERSION
 from geomstats_ldp.server.engine import make_engine
@@ -31,7 +30,7 @@ def round_arrays(protocol, engine, state, n_closed):
 
 def _kept(protocol):
     """Fields of a state that a file holds: stretches where they are not all the identity."""
-    is_needed = {"stretches": protocol.rounds.keeps_stretches}
+    is_needed = {"stretches": protocol.rounds.curvature_rounds is not None}
     return [name for name in RoundState._fields if is_needed.get(name, True)]
 
 
@@ -71,8 +70,8 @@ def load_round_checkpoint(source):
         }
         closed = ArraySpec("n_closed", (1,), "i8", low=0, high=rounds)
         arrays = file.read_arrays([VERSION, closed, *(parts[name] for name in _kept(protocol))])
-        if not protocol.rounds.keeps_stretches:
-            arrays["stretches"] = np.stack([no_stretch(dim)] * len(arrays["centers"]))
+        if protocol.rounds.curvature_rounds is None:
+            arrays["stretches"] = np.stack([np.eye(dim)] * len(arrays["centers"]))
         state = RoundState(*(arrays[name] for name in RoundState._fields))
         n_closed = int(arrays["n_closed"][0])
         check_round_state(protocol, state, n_closed)
@@ -108,10 +107,10 @@ def check_round_state(protocol, state, n_closed):
 
 
 def _check_stretches(protocol, stretches):
-    """Symmetric maps that make no offset shorter, nor longer than the protocol allows."""
+    """Symmetric maps in their public range, the identity where scores are asked for."""
     is_symmetric = np.array_equal(stretches, np.swapaxes(stretches, 1, 2))
     for number, stretch in enumerate(stretches):
-        values, low, high = np.linalg.eigvalsh(stretch), 1.0, protocol.rounds.longest_stretch
+        values, low, high = np.linalg.eigvalsh(stretch), 1.0, 1.0
         if protocol.rounds.asks_for_curvature(number):
             low, high = whitening_range(protocol)
         is_between = low * (1 - _ROUNDING) <= values[0] and values[-1] <= high * (1 + _ROUNDING)
@@ -120,8 +119,6 @@ def _check_stretches(protocol, stretches):
                 f"stretches must be symmetric, that of round {number} with eigenvalues from "
                 f"{low:g} to {high:g}"
             )
-    if not np.array_equal(stretches[0], no_stretch(protocol.dim)):
-        raise MessageError("the first of the stretches must be symmetric, the identity")
 
 
 def _check_sums(protocol, state):

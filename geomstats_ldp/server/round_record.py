@@ -31,7 +31,6 @@ from geomstats_ldp.score_regression.curvature import (
 )
 from geomstats_ldp.score_regression.fit import into_region
 from geomstats_ldp.score_regression.state import ask_the_same
-from geomstats_ldp.score_regression.stretching import no_stretch, stretch_of
 from geomstats_ldp.server.base import BaseServer, group_report
 from geomstats_ldp.server.locking import alone
 
@@ -217,17 +216,17 @@ class RoundRecord(BaseServer):
         Parameters
         ----------
         center, stretch : array, shape [*point_shape], and array, shape [dim, dim], optional
-            Where the next round asks, if another worker has computed it: see `next_place`. Only
-            plans that are adaptive or ask for curvature need the stretch.
+            Where the next round asks, if another worker has computed it: see `next_place`.
 
         Raises
         ------
         NotReadyError
             If all rounds are closed, or fewer have answered than ``protocol.rounds.minimum``.
         ProtocolError
-            If such a plan gets one of them without the other.
+            If the next round asks for curvature, and one of them is given without the other.
         """
-        if self.protocol.rounds.keeps_stretches and (center is None) != (stretch is None):
+        asks_curvature = self.protocol.rounds.asks_for_curvature(self.state.n_opened)
+        if asks_curvature and (center is None) != (stretch is None):
             raise ProtocolError("center and stretch must be given both, or neither")
         if self.is_complete:
             raise NotReadyError(f"all {self.n_closed} rounds are closed")
@@ -240,24 +239,22 @@ class RoundRecord(BaseServer):
         self._close(center, stretch)
 
     @alone
-    def next_place(self) -> tuple[np.ndarray, np.ndarray]:
+    def next_place(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Where a round asks that would be opened now.
 
         Returns
         -------
         center : array, shape [*point_shape]
             The estimate, or the nearest point to it whose queries are in a region that holds them.
-        stretch : array, shape [dim, dim]
-            Map of the offsets from it, or of the directions of a round that asks for curvature.
+        stretch : array, shape [dim, dim], or None
+            Map of the directions of a round that asks for curvature; None for scores.
         """
-        fit, center = self._fit(for_region=False), into_region(self.protocol, self.estimate())
-        rounds = self.protocol.rounds
-        if rounds.asks_for_curvature(self.state.n_opened):
-            unknown = first_whitening(self.protocol)
-            return center, unknown if fit is None else whitening_of(self.protocol, fit)
-        if fit is None or not rounds.adaptive:
-            return center, no_stretch(self.protocol.dim)
-        return center, stretch_of(fit, rounds.saturation)
+        center = into_region(self.protocol, self.estimate())
+        if not self.protocol.rounds.asks_for_curvature(self.state.n_opened):
+            return center, None
+        fit = self._fit(for_region=False)
+        unknown = first_whitening(self.protocol)
+        return center, unknown if fit is None else whitening_of(self.protocol, fit)
 
     def _close(self, center=None, stretch=None):
         n_closed, state = self.n_closed + 1, self.state

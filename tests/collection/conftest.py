@@ -97,12 +97,14 @@ def sqlite_url(tmp_path):
 
 @pytest.fixture
 def make_collection(sqlite_url, study_text):
-    """Database with a collection, and its admin key."""
+    """Database with a collection, and its admin key; connections are closed at the end."""
+    engines = []
 
     def make(url=sqlite_url, text=None, **options):
         description = study.read_study_file(study_text(**options) if text is None else text)
         published = study.make_published(description)
         engine = tables.connect(url)
+        engines.append(engine)
         migrate(engine)
         with tables.writing_alone(engine) as connection:
             key = store.add_study(connection, published, description, int(time.time()))
@@ -110,7 +112,9 @@ def make_collection(sqlite_url, study_text):
             engine=engine, key=key, protocol=published, description=description, url=url
         )
 
-    return make
+    yield make
+    for engine in engines:
+        engine.dispose()
 
 
 class Running:

@@ -30,7 +30,7 @@ time_precision_seconds = 1
 #: Estimator, its parameters, number of rounds and of people by what is special about the questions.
 MODELS = {
     "curvature": ("PrivateLogisticRegression", "classes = [0, 1]", 5, 1000),
-    "offsets that follow": ("PrivateLogisticRegression", "classes = [0, 1]", 4, 160),
+    "wide rounds": ("PrivateLogisticRegression", "classes = [0, 1]", 4, 160),
     "offsets that are held": ("PrivateLinearRegression", "target_bound = 2.0", 4, 160),
 }
 
@@ -51,7 +51,7 @@ def people(n, seed=0):
     "name",
     [
         pytest.param("curvature", marks=pytest.mark.slow),
-        "offsets that follow",
+        "wide rounds",
         "offsets that are held",
     ],
 )

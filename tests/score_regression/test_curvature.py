@@ -15,6 +15,7 @@ from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.curvature import curvature
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
+from geomstats_ldp.schedules import direction_cycle
 from geomstats_ldp.score_regression.curvature import (
     difference_reach,
     known_apart,
@@ -183,7 +184,7 @@ def test_the_weakest_eigenvalue_is_known_better():
     X = rng.normal(size=(200_000, 2)) @ np.linalg.cholesky([[1, 0.9], [0.9, 1]]).T
     X *= np.minimum(1, 2.5 / np.linalg.norm(X, axis=1))[:, None]
     y = rng.uniform(size=len(X)) < 1 / (1 + np.exp(-X @ [0.5, 0.3]))
-    for name, directions in (("afar", "adaptive"), ("curvature", None)):
+    for name, directions in (("afar", direction_cycle(None, 3)), ("curvature", None)):
         found = []
         for seed in range(30):
             places = np.random.default_rng(seed).integers(len(X), size=60_000)

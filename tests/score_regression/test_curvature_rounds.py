@@ -9,11 +9,13 @@ import pytest
 from sklearn.base import clone
 
 from geomstats_ldp import Participant, PrivatePCA, Tuning
+from geomstats_ldp.defaults import curvature_share
 from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.exceptions import LDPWarning, MessageError, ProtocolError
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.protocol import Protocol, Query, RoundPlan
 from geomstats_ldp.protocol.rounds import round_sizes, sizes_with_curvature
+from geomstats_ldp.schedules import direction_cycle
 from geomstats_ldp.score_regression import merge_states, without_messages
 from geomstats_ldp.score_regression.curvature import (
     difference_reach,
@@ -157,6 +159,30 @@ def test_states_of_workers_add_up(server):
         merge_states([server.state, server.state._replace(stretches=other)])
 
 
+def test_queries_do_not_depend_on_who_looks_or_stops(server, tmp_path):
+    """Regions asked for between rounds, or a server killed and resumed, change nothing."""
+    transcript = server.transcript()
+    ends = [*transcript.closings.tolist(), len(transcript)]
+    quiet, looked = RoundServer(server.protocol), RoundServer(server.protocol)
+    for start, end in zip([0, *ends], ends):
+        rounds, indices = np.ascontiguousarray(transcript.addresses[start:end].T)
+        for one in (quiet, looked):
+            one.add_coords(rounds, indices, transcript.messages[start:end])
+        if end > start:
+            looked.fit()
+            looked.predict_scores()
+            looked.save(tmp_path / "state.npz")
+            looked = RoundServer.load(tmp_path / "state.npz")
+            place = quiet.next_place()
+            if place[1] is not None:
+                with pytest.raises(ProtocolError, match="both, or neither"):
+                    looked.close_round(place[0])
+            quiet.close_round()
+            looked.close_round(*place)
+    same(quiet, looked)
+    same(quiet, server)
+
+
 @pytest.mark.parametrize("change", ["short", "skew", "first", "identity of another round"])
 def test_files_with_impossible_directions_are_refused(server, tmp_path, change):
     server.save(tmp_path / "state.npz")
@@ -217,13 +243,36 @@ def test_the_protocol_says_it_and_other_protocols_do_not(regressions, protocol_o
     assert '"curvature_rounds":[2,4]' in protocol.to_json()
     options = {"epsilon": 8.0, "n_participants": 20_000}
     for other in (
-        {"n_participants": None},
         {"n_rounds": 4},
-        {"tuning": Tuning(directions="adaptive")},
+        {"tuning": Tuning(directions=direction_cycle(None, 3))},
         {"n_participants": 100},
+        {"n_participants": None, "epsilon": 1.0},
     ):
         model = clone(regressions["logistic"]).set_params(**options | other)
         assert "curvature" not in model.start(2).protocol_.to_json()
+
+
+def test_plans_without_a_number_of_people_ask_too(regressions, people):
+    """Whoever closes rounds by hand says how many are asked."""
+    model = clone(regressions["logistic"]).set_params(epsilon=8.0, n_participants=None)
+    server = model.start(2).server_
+    rounds = server.protocol.rounds
+    assert rounds.curvature_rounds == (2, 4) and rounds.sizes is None
+    data = np.column_stack(people(8 * 1500))
+    for number in range(rounds.n_rounds):
+        emulate_in_rounds(server, data[1500 * number : 1500 * (number + 1)], random_state=number)
+        server.close_round()
+    assert [told.number for told in told_curvature(server.protocol, server.state)] == [2, 4]
+    assert model.confidence_region(0.999).contains([-0.3, 0.8, -0.5])
+
+
+@pytest.mark.parametrize("n", [115_000, 4000])
+def test_no_more_than_a_fifth_of_the_people_is_asked(protocol_of, n):
+    protocol = protocol_of("logistic", n, epsilon=3.0)
+    share, rounds = curvature_share(protocol.mechanism, n), protocol.rounds
+    assert (share > 0.2) is (n == 4000)
+    asked = sum(rounds.sizes[number] for number in rounds.curvature_rounds)
+    assert asked / n == pytest.approx(min(share, 0.2), abs=0.001)
 
 
 @pytest.mark.parametrize(
