@@ -109,8 +109,9 @@ def _mending(cached, options):
     def call(*arguments):
         try:
             return cached(*arguments)
-        except (EOFError, pickle.UnpicklingError):
-            # Kernels raise neither; so a file of the cache is damaged, and nothing has run.
+        except (EOFError, pickle.UnpicklingError, ImportError, AttributeError):
+            # Kernels raise none of these; so a file of the cache is damaged, or names a class that
+            # a user had compiled for and that is not there now, and nothing has run.
             for file in Path(cached.stats.cache_path).glob(f"*{cached.py_func.__qualname__}*"):
                 file.unlink(missing_ok=True)
             return cached(*arguments)

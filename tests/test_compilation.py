@@ -129,6 +129,30 @@ def test_a_damaged_cache_is_made_again(toy):
             assert len(mended) == 2 and len(mended[file]) > length
 
 
+@pytest.mark.slow  # processes that compile
+@pytest.mark.parametrize("left", ["", "nothing = 0\n"])
+def test_a_cache_that_names_a_class_which_is_gone_is_made_again(toy, left):
+    """As of a loss of one's own in a module or a notebook that another program does not have."""
+    (toy / "own.py").write_text(
+        "from typing import NamedTuple\nclass Own(NamedTuple):\n    scale: float\n"
+    )
+    (toy / "scaled.py").write_text(
+        "from geomstats_ldp.compilation import cached_njit\n"
+        "def scale(source, values):\n    values[0] *= source[0]\n"
+        "scale_compiled = cached_njit(scale, allocates=False)\n"
+    )
+    use = "import numpy as np\nfrom scaled import scale_compiled\nvalues = np.array([1.5])\n"
+    end = "\nprint(values.tolist())"
+    with_own = f"{use}from own import Own\nscale_compiled(Own(2.0), values){end}"
+    without = f"{use}scale_compiled((4.0, 1.0), values){end}"
+    environment = {"NUMBA_CACHE_DIR": str(toy / "cache")}
+    assert run(with_own, toy, ROOT.parent, **environment) == ["[3.0]"]
+    (toy / "own.py").unlink()
+    if left:
+        (toy / "own.py").write_text(left)
+    assert run(without, toy, ROOT.parent, **environment) == ["[6.0]"]
+
+
 @pytest.mark.slow  # a process that compiles
 def test_an_unwritable_cache_is_one_warning(toy):
     """No folder can be made under a file, whoever one is."""
