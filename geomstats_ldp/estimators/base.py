@@ -41,7 +41,7 @@ from geomstats_ldp.protocol.queries import all_queries
 from geomstats_ldp.protocol.rounds import round_sizes
 from geomstats_ldp.protocol.rules import MOST_FEATURES
 from geomstats_ldp.score_regression.shrinkage import steady_guard_strength
-from geomstats_ldp.validation import check_integer, check_scale
+from geomstats_ldp.validation import check_integer, check_real, check_scale
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -346,4 +346,6 @@ def curvature_length(geometry):
 
 def bending_length(geometry, region, loss):
     """Scale over which scores bend: that of the region, of curvature or of the loss."""
-    return min(region.in_radius, curvature_length(geometry), loss.bending_length)
+    own = loss.bending_length
+    check_real("bending_length", own, "positive", lambda length: length > 0)
+    return min(region.in_radius, curvature_length(geometry), own)

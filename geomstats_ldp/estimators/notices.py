@@ -104,9 +104,10 @@ def warn_if_clipped(clipping, change, hessian, sandwich, loss):
     quantile = ONE_LOOK.quantile(0.95, len(sandwich.covariance))
     axis = math.sqrt(quantile * float(np.linalg.eigvalsh(sandwich.covariance)[-1]))
     if not bias <= (_LARGE_BIAS + by_error) * axis:
+        way = f"about {bias:.2g}" if math.isfinite(bias) else "more than floating point can tell"
         warn(
             f"{clipping.share:.0%} of the rows lie outside the public bounds of {_in_brief(loss)} "
-            f"and were moved to them, which may move the target by about {bias:.2g} while the "
+            f"and were moved to them, which may move the target by {way} while the "
             f"largest semi-axis of its 95% region is {axis:.2g}; the estimate and its region are "
             "about the moved data. Wider bounds, another initial_point or public scaling would "
             "help. Only an emulation can tell",

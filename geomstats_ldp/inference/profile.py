@@ -148,6 +148,9 @@ class ProfiledFunctional:
         scale = float(max(lengths, default=region.working_region.radius))
         rays = region.midpoint + 0.5 * (region.boundary_coordinates(8) - region.midpoint)
         for start in np.concatenate([region.midpoint[None], rays]):
+            if np.array_equal(self._value(start), value):
+                # Where h does not change there is nothing to follow.
+                best = min(best, float(region.prediction.statistic(start)))
             with np.errstate(all="ignore"):
                 found = optimize.minimize(
                     lambda steps, start=start: region.prediction.statistic(start + scale * steps),

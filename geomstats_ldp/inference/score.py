@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
@@ -99,8 +100,9 @@ class ScoreRegion(TangentRegion):
         super().__init__(geometry, center, level, working_region, coordinates, calibration)
         self.prediction = prediction
         # The laws of other statistics than that of one look allow for the whole covariance.
-        is_plain = calibration == ONE_LOOK
-        self._share = prediction.share_of_growth(self.threshold) if is_plain else 1.0
+        if calibration != ONE_LOOK:
+            self.prediction = replace(prediction, weights=None)
+        self._share = float(self.prediction.share_of_growth(np.asarray(self.threshold)))
         form, linear, constant = self.quadric(self.threshold)
         values, vectors = np.linalg.eigh(form)
         is_open = values <= _RELATIVE_ZERO * np.max(np.abs(values))
@@ -140,8 +142,25 @@ class ScoreRegion(TangentRegion):
         return (form + form.T) / 2, linear, float(constant)
 
     def statistic_at(self, coords: np.ndarray) -> np.ndarray:
-        """Score statistic g^T C^-1 g over one and the growth of C; see `statistic`."""
+        """Score statistic g^T C^-1 g over one and the growth of C that this level counts."""
         return self.prediction.statistic(coords, self._share)
+
+    def statistic(self, points: ArrayLike) -> np.ndarray:
+        """Smallest threshold of regions that hold a given point, whatever their level.
+
+        Parameters
+        ----------
+        points : array-like, shape [..., *point_shape]
+            In the coordinates of the user.
+
+        Returns
+        -------
+        statistic : array, shape [...]
+            Infinite where the inverse retraction is not defined.
+        """
+        coords = self._frame_coordinates(self.to_internal(points))
+        is_defined = ~np.isnan(self.statistic_at(coords))
+        return np.where(is_defined, self.prediction.least_threshold(coords), np.inf)[()]
 
     def _inside(self):
         """Coordinates of a point of the region: near the zero of the score, in the working one."""

@@ -9,11 +9,12 @@ import numpy as np
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.clipping import clip_to_norm
 from geomstats_ldp.score_regression.curvature import CENTER, difference_reach
+from geomstats_ldp.validation import check_bool
 
 
 def may_ask_for_curvature(loss, geometry):
     """Whether rounds may ask for the curvature of a loss: frames at its two scores are parallel."""
-    return geometry.is_flat and loss.asks_curvature
+    return check_bool("asks_curvature", loss.asks_curvature) and geometry.is_flat
 
 
 def check_curvature_rounds(rounds, loss, geometry):

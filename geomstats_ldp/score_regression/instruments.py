@@ -103,7 +103,7 @@ def error_weights(
     return np.linalg.eigvalsh(maps @ covariance @ np.swapaxes(maps, 1, 2)), directions
 
 
-def quantile_of_squares(weights: np.ndarray, chance: float) -> np.ndarray:
+def quantile_of_squares(weights: np.ndarray, chance: np.ndarray | float) -> np.ndarray:
     """What weighted sums of squares of standard normal variables exceed with a given chance.
 
     By Satterthwaite's law, the multiple of chi-squared with the same mean and variance. For a
@@ -112,7 +112,7 @@ def quantile_of_squares(weights: np.ndarray, chance: float) -> np.ndarray:
     Parameters
     ----------
     weights : array, shape [..., n]
-    chance : float
+    chance : array, shape [...]
 
     Returns
     -------

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 #: Chance of an error below which no more is made of its law.
 _RAREST = 1e-12
 
+#: Halvings that find a threshold to the last digits of a p-value.
+_N_HALVINGS = 50
+
 
 @dataclass(frozen=True, eq=False)
 class PredictedScore:
@@ -74,13 +77,13 @@ class PredictedScore:
     growth: np.ndarray
     weights: np.ndarray | None = None
 
-    def statistic(self, coords: np.ndarray, share: float = 1.0) -> np.ndarray:
+    def statistic(self, coords: np.ndarray, share: np.ndarray | float = 1.0) -> np.ndarray:
         """Statistic of the hypothesis that the target is at given coordinates.
 
         Parameters
         ----------
         coords : array, shape [..., dim]
-        share : float, default=1
+        share : array, shape [...], default=1
             What of V is counted; see `share_of_growth`.
 
         Returns
@@ -92,7 +95,7 @@ class PredictedScore:
         size = np.sum(score * np.linalg.solve(self.covariance, score[..., None])[..., 0], axis=-1)
         return size / (1 + share * np.sum(away * (away @ self.growth), axis=-1))
 
-    def share_of_growth(self, threshold: float) -> float:
+    def share_of_growth(self, threshold: np.ndarray) -> np.ndarray:
         r"""What of V a region has to count that compares the statistic with a threshold x.
 
         At the target the squared length of g, relative to C, is that of a standard normal vector z
@@ -102,17 +105,43 @@ class PredictedScore:
 
         Parameters
         ----------
-        threshold : float
+        threshold : array, shape [...]
 
         Returns
         -------
-        share : float
+        share : array, shape [...]
             The quotient w / x; 1 without weights, or where x is exceeded once in 10^12 times.
         """
+        if self.weights is None:
+            return np.ones(np.shape(threshold))
         chance = special.chdtrc(len(self.value), threshold)
-        if self.weights is None or chance < _RAREST:
-            return 1.0
-        return float(np.max(quantile_of_squares(self.weights, chance)) / threshold)
+        counted = quantile_of_squares(self.weights, np.maximum(chance, _RAREST)[..., None])
+        return np.where(chance < _RAREST, 1.0, np.max(counted, axis=-1) / threshold)
+
+    def least_threshold(self, coords: np.ndarray) -> np.ndarray:
+        """Smallest threshold whose region holds given coordinates.
+
+        The share of V depends on the threshold, so that no one statistic tells the p-value; regions
+        are nested, so that this does.
+
+        Parameters
+        ----------
+        coords : array, shape [..., dim]
+
+        Returns
+        -------
+        threshold : array, shape [...]
+        """
+        high = self.statistic(coords, 0.0)
+        if self.weights is None:
+            return self.statistic(coords)
+        low = np.zeros_like(high)
+        for _ in range(_N_HALVINGS):
+            middle = (low + high) / 2
+            with np.errstate(divide="ignore", invalid="ignore"):
+                is_over = self.statistic(coords, self.share_of_growth(middle)) > middle
+            low, high = np.where(is_over, middle, low), np.where(is_over, high, middle)
+        return high
 
 
 def predict_round_scores(

@@ -167,6 +167,25 @@ def test_region_covers_and_is_smaller_than_with_all_of_the_growth():
     assert region.for_one_number(0.95)._share == 1.0
 
 
+@pytest.mark.parametrize("asked", [0.5, 0.95, 0.999])
+def test_the_pvalue_of_a_point_is_the_same_whatever_the_level_of_the_region(asked):
+    """Regions count a share of the growth that depends on their level."""
+    rng = np.random.default_rng(6)
+    slope = np.eye(DIM) + 0.1 * symmetric_errors(rng, DIM, 1)[0]
+    known = prediction(rng.normal(size=DIM), slope, 0.1)
+    regions = {level: region_of(known, level) for level in (0.5, 0.8, 0.95, 0.99)}
+    for level, region in regions.items():
+        ends = region.boundary(30)
+        assert region_of(known, asked).pvalue(ends) == pytest.approx(1 - level, rel=1e-9)
+    points = region.points_at(region.coordinates(ends) * rng.uniform(0, 1.5, size=(len(ends), 1)))
+    pvalues = region_of(known, asked).pvalue(points)
+    for level, region in regions.items():
+        assert np.array_equal(region.contains(points), pvalues >= 1 - level)
+    assert 0 < region.contains(points).mean() < 1
+    far = region.pvalue([1e3 * np.ones(DIM)])
+    assert far == pytest.approx(stats.chi2.sf(region.statistic([1e3 * np.ones(DIM)]), DIM))
+
+
 def answer_exactly(server, S, rng):
     """Two messages a query, whose noise cancels: their mean is exact, and they have a scatter."""
     for _ in range(server.protocol.rounds.n_rounds):
