@@ -179,6 +179,7 @@ def test_means_are_sought_as_far_as_the_data_go(people):
     np.testing.assert_allclose(record["estimate"], ROWS.mean(axis=0), rtol=1e-6)
 
 
+@pytest.mark.slow  # compiles
 def test_covariances_are_named_by_their_columns(people, capsys):
     assert fit("covariance", *UNITS, "--norm-bound", "2.5") == 0
     lines = [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()]

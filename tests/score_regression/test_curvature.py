@@ -177,6 +177,7 @@ def test_clipping_of_curvature_does_not_move_the_target(name, people, protocol_o
         assert spread[0] < np.trace(last.covariance) < spread[1]
 
 
+@pytest.mark.slow  # many collections
 def test_the_weakest_eigenvalue_is_known_better():
     """With correlated features, beside rounds that ask from afar, in 30 collections each."""
     errors = {}

@@ -94,6 +94,7 @@ def test_devices_answer_whatever_the_datum_and_the_directions(asked, datum, end)
     assert server.protocol.mechanism.in_support(message.tangent_vec, rtol=1e-6)
 
 
+@pytest.mark.slow  # many answers
 def test_an_answer_is_the_curvature_in_the_ball_of_scores(asked):
     """The mean of what seeded participants release, against the clipped excess by hand."""
     server, query = asked
@@ -200,7 +201,7 @@ def test_files_with_impossible_directions_are_refused(server, tmp_path, change):
         RoundServer.load(tmp_path / "made_up.npz")
 
 
-@pytest.mark.parametrize("engine", ["compiled", "geomstats"])
+@pytest.mark.parametrize("engine", [pytest.param("compiled", marks=pytest.mark.slow), "geomstats"])
 def test_one_by_one_is_as_at_once(engine, people, protocol_of, collected):
     """People who answer one after the other, with the draws of one participant for all."""
     protocol, n = protocol_of("linear", 1500, n_rounds=5, epsilon=12.0), 1500

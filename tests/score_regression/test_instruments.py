@@ -80,6 +80,7 @@ def test_one_round_is_least_squares():
     )
 
 
+@pytest.mark.slow  # many collections
 def test_centres_that_follow_the_noise_leave_no_bias():
     """Least squares finds Hessians too large, instruments do not."""
     rng, n, traces = np.random.default_rng(1), 2000, []
@@ -149,6 +150,7 @@ def test_region_has_its_level_at_any_distance(dim, length, level):
     assert share == pytest.approx(level, abs=MAX_Z * math.sqrt(level * (1 - level) / n) + 2e-3)
 
 
+@pytest.mark.slow  # many collections
 def test_region_covers_and_is_smaller_than_with_all_of_the_growth():
     rng, n, error = np.random.default_rng(4), 2000, 0.13
     target, errors = rng.normal(size=DIM) * 4, symmetric_errors(rng, DIM, n)

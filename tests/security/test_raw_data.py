@@ -169,6 +169,7 @@ def test_without_noise_nothing_can_be_told():
     assert log_chance_of_spread(randomiser, np.zeros((100, 2))) == 0.0
 
 
+@pytest.mark.slow  # compiles for flat space
 def test_data_as_wide_as_the_noise_pass_and_nothing_can_tell(no_warning):
     model = PrivateFrechetMean(Euclidean(2), epsilon=8.0, data_radius=4.0, random_state=0)
     model.fit(cloud(1000, 0.5))
