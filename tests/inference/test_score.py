@@ -308,6 +308,9 @@ def test_kinds_of_an_estimator():
         profiled = fitted.functional(lambda u: u[1], kind="score").interval()
         np.testing.assert_allclose(profiled, ends, atol=0.25 * (ends[0, 1] - ends[0, 0]))
         assert fitted.test(fitted.estimate_, kind="score") > 0.5
+        constant = fitted.functional(lambda u: np.array([2.0]), kind="score")
+        np.testing.assert_array_equal(constant.interval(), [[2.0, 2.0]])
+        assert constant.contains([2.0]) and not constant.contains([2.1])
         with pytest.raises(ProtocolError, match="kind must be one of"):
             fitted.confidence_region(kind="profile")
 

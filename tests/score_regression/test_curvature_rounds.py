@@ -12,7 +12,7 @@ from geomstats_ldp import Participant, PrivatePCA, Tuning
 from geomstats_ldp.defaults import curvature_share
 from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.exceptions import LDPWarning, MessageError, ProtocolError
-from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses import LogisticRegressionLoss, loss_of
 from geomstats_ldp.protocol import Protocol, Query, RoundPlan
 from geomstats_ldp.protocol.rounds import round_sizes, sizes_with_curvature
 from geomstats_ldp.schedules import direction_cycle
@@ -25,6 +25,21 @@ from geomstats_ldp.score_regression.curvature import (
 from geomstats_ldp.server import RoundServer
 
 pytestmark = pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bending_length", np.nan),
+        ("bending_length", -1.0),
+        ("bending_length", "far"),
+        ("asks_curvature", "no"),
+    ],
+)
+def test_statements_of_a_loss_that_are_none_are_named(protocol_of, monkeypatch, name, value):
+    monkeypatch.setattr(LogisticRegressionLoss, name, value)
+    with pytest.raises(ProtocolError, match=name):
+        protocol_of("logistic", 3000)
 
 
 # ------------------------------------------------------------------------ devices
