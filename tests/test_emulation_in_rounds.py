@@ -197,6 +197,7 @@ def fit_once(seed):
 
 
 @pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+@pytest.mark.slow  # processes of their own
 def test_repetitions_do_not_depend_on_workers():
     one, two = (np.array(list(replicate(fit_once, 4, seed=1, n_jobs=n))) for n in (1, 2))
     np.testing.assert_array_equal(one, two)

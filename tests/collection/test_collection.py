@@ -55,6 +55,7 @@ def check_against_in_process(engine, description, outcome):
     return ours
 
 
+@pytest.mark.slow  # a service and many answers
 def test_people_who_drop_out_come_late_and_send_garbage(run_service, database_url):
     service = run_service(url=database_url, n_participants=60, n_rounds=3)
     habits = Habits(dropout=0.2, late=0.3, duplicate=0.05, garbage=0.02)

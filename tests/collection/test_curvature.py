@@ -47,14 +47,8 @@ def people(n, seed=0):
     return np.column_stack([features, answers])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("curvature", marks=pytest.mark.slow),
-        "wide rounds",
-        "offsets that are held",
-    ],
-)
+@pytest.mark.slow  # a service and many answers
+@pytest.mark.parametrize("name", ["curvature", "wide rounds", "offsets that are held"])
 def test_a_service_asks_where_one_process_would(run_service, make_collection, name):
     collection, n = make_collection(text=text_of(name)), MODELS[name][-1]
     service = run_service(collection=collection)

@@ -131,6 +131,7 @@ def test_a_clock_that_is_set_back_stops_nobody(run_service):
     assert found == [200] * len(tokens)
 
 
+@pytest.mark.slow  # a service and many answers
 def test_late_answers_and_closings_by_hand_replay_to_the_same(run_service, database_url, tmp_path):
     service = run_service(url=database_url, n_participants=120, n_rounds=4, lease_seconds=100)
     ledger, rng, late, n_sent = service.service.ledger, np.random.default_rng(0), [], 0
