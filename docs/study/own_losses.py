@@ -13,7 +13,6 @@ Compiled scores say what `score` does, and make a fit to 115,000 people a matter
 """
 
 import math
-import warnings
 from functools import partial
 from itertools import product
 from typing import NamedTuple
@@ -22,20 +21,17 @@ import numpy as np
 from geomstats.geometry.euclidean import Euclidean
 from problems import run_cells
 from regressions import (
-    FEATURES,
     HEAD,
-    LEVEL,
     POPULATION,
-    QUANTILE,
     TASK,
-    TRUTH,
+    fit_again,
     line,
     parser_of_cells,
+    people,
 )
 
 from geomstats_ldp import PrivateMEstimator
-from geomstats_ldp.exceptions import LDPWarning, ProtocolError
-from geomstats_ldp.inference.prediction import LARGEST_ERROR, weak_curvature
+from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses import Loss, register_loss, score_into
 from geomstats_ldp.twins import compile_for_twin, jitable
 
@@ -197,14 +193,7 @@ class Population:
     """People, the coefficients that the estimator would find among them all, and the oracle."""
 
     def __init__(self, model, features, epsilon, n):
-        rng = np.random.default_rng(11)
-        rows = FEATURES[features](rng)
-        rows *= np.minimum(1, BOUND / np.linalg.norm(rows, axis=1))[:, None]
-        predictor = TRUTH[0] + rows @ TRUTH[1:]
-        if model == "logistic":
-            targets = (rng.uniform(size=POPULATION) < 1 / (1 + np.exp(-predictor))) * 1.0
-        else:
-            targets = np.clip(predictor + rng.standard_t(3, size=POPULATION), -6.0, 6.0)
+        rows, targets = people(model, features, BOUND)
         constant = np.full(POPULATION, CONSTANT)
         self.data = np.column_stack([constant, rows, targets])
         self.estimator = PrivateMEstimator(
@@ -229,36 +218,18 @@ class Population:
         self.target = point
         self.covariance = inverse @ (np.cov(scores(point).T) + noise) @ inverse / n
 
+    def draw(self, rng, n):
+        """Data of n people."""
+        return (self.data[rng.integers(POPULATION, size=n)],)
+
+    def standard_errors(self, estimator):
+        """Those of the coefficients."""
+        return estimator.functional(lambda point: point).standard_error
+
 
 def run_some(model, features, epsilon, n, seed, repetitions):
     """One row for each repetition, with the columns of `regressions.run_some`."""
-    population, rows = Population(model, features, epsilon, n), []
-    ideal = np.sqrt(np.diag(population.covariance))
-    for repetition in repetitions:
-        rng = np.random.default_rng([seed, repetition])
-        estimator = population.estimator.set_params(random_state=int(rng.integers(2**31)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LDPWarning)
-            estimator.fit(population.data[rng.integers(POPULATION, size=n)])
-            wald = estimator.confidence_region(LEVEL)
-            score = estimator.confidence_region(LEVEL, kind="score")
-            each = estimator.functional(lambda point: point)
-        sandwich, rule = estimator._sandwich(), estimator.protocol_.inference
-        weakness, _ = weak_curvature(estimator._prediction(), sandwich.hessian, rule)
-        error = estimator.estimate_ - population.target
-        rows.append(
-            [
-                error @ error / np.trace(population.covariance),
-                wald.contains(population.target),
-                weakness > LARGEST_ERROR,
-                score.contains(population.target),
-                score.is_open,
-                *(np.abs(error) <= QUANTILE * each.standard_error),
-                *(each.standard_error / ideal),
-                *(error / ideal),
-            ]
-        )
-    return np.array(rows, dtype=float)
+    return fit_again(Population(model, features, epsilon, n), n, seed, repetitions)
 
 
 def main():

@@ -89,18 +89,23 @@ FEATURES = {
 }
 
 
+def people(model, features, bound):
+    """Clipped rows and the targets of everybody."""
+    rng = np.random.default_rng(11)
+    rows = FEATURES[features](rng)
+    rows *= np.minimum(1, bound / np.linalg.norm(rows, axis=1))[:, None]
+    predictor = TRUTH[0] + rows @ TRUTH[1:]
+    if model == "logistic":
+        return rows, (rng.uniform(size=POPULATION) < 1 / (1 + np.exp(-predictor))) * 1.0
+    return rows, np.clip(predictor + rng.standard_t(3, size=POPULATION), -6.0, 6.0)
+
+
 class Population:
     """People, the coefficients that the estimator would find among them all, and the oracle."""
 
     def __init__(self, model, features, epsilon, n, plan):
-        rng = np.random.default_rng(11)
-        rows, bound = FEATURES[features](rng), 1.5 * math.sqrt(3)
-        rows *= np.minimum(1, bound / np.linalg.norm(rows, axis=1))[:, None]
-        predictor = TRUTH[0] + rows @ TRUTH[1:]
-        if model == "logistic":
-            targets = (rng.uniform(size=POPULATION) < 1 / (1 + np.exp(-predictor))) * 1.0
-        else:
-            targets = np.clip(predictor + rng.standard_t(3, size=POPULATION), -6.0, 6.0)
+        bound = 1.5 * math.sqrt(3)
+        rows, targets = people(model, features, bound)
         self.rows, self.targets = rows, targets
         self.estimator = MODELS[model](bound).set_params(
             epsilon=epsilon, n_participants=n, **PLANS[plan]
@@ -134,10 +139,19 @@ class Population:
         places = rng.integers(POPULATION, size=n)
         return self.rows[places], self.targets[places]
 
+    def standard_errors(self, estimator):
+        """Those that the table of the estimator prints."""
+        return estimator.summary(LEVEL).standard_error
+
 
 def run_some(model, features, epsilon, n, plan, seed, repetitions):
     """One row for each repetition; the columns are named in `line`."""
-    population, rows = Population(model, features, epsilon, n, plan), []
+    return fit_again(Population(model, features, epsilon, n, plan), n, seed, repetitions)
+
+
+def fit_again(population, n, seed, repetitions):
+    """One row for each repetition with a population; the columns are named in `line`."""
+    rows = []
     ideal = np.sqrt(np.diag(population.covariance))
     for repetition in repetitions:
         rng = np.random.default_rng([seed, repetition])
@@ -147,7 +161,7 @@ def run_some(model, features, epsilon, n, plan, seed, repetitions):
             estimator.fit(*population.draw(rng, n))
             wald = estimator.confidence_region(LEVEL)
             score = estimator.confidence_region(LEVEL, kind="score")
-            table = estimator.summary(LEVEL)
+            errors = population.standard_errors(estimator)
         sandwich, rule = estimator._sandwich(), estimator.protocol_.inference
         weakness, _ = weak_curvature(estimator._prediction(), sandwich.hessian, rule)
         error = estimator.estimate_ - population.target
@@ -158,8 +172,8 @@ def run_some(model, features, epsilon, n, plan, seed, repetitions):
                 weakness > LARGEST_ERROR,
                 score.contains(population.target),
                 score.is_open,
-                *(np.abs(error) <= QUANTILE * table.standard_error),
-                *(table.standard_error / ideal),
+                *(np.abs(error) <= QUANTILE * errors),
+                *(errors / ideal),
                 *(error / ideal),
             ]
         )

@@ -205,10 +205,14 @@ class TangentRegion(ABC):
         statistic : array, shape [...]
             Infinite where the inverse retraction is not defined.
         """
-        return self._statistic(self.to_internal(points))
+        return self._defined(self._level_free_statistic_at(self.coordinates(points)))
 
-    def _statistic(self, points):
-        statistic = self.statistic_at(self._frame_coordinates(points))
+    def _level_free_statistic_at(self, coords):
+        """What p-values are made of: `statistic_at`, unless that depends on the level."""
+        return self.statistic_at(coords)
+
+    @staticmethod
+    def _defined(statistic):
         return np.where(np.isnan(statistic), np.inf, statistic)[()]
 
     def pvalue(self, points: ArrayLike) -> np.ndarray:
@@ -239,7 +243,8 @@ class TangentRegion(ABC):
         inside : array of bool, shape [...]
         """
         points = self.to_internal(points)
-        inside = self._statistic(points) <= self.threshold
+        statistic = self._defined(self.statistic_at(self._frame_coordinates(points)))
+        inside = statistic <= self.threshold
         return inside & self.working_region.contains(self.geometry, points)
 
     # ---------------------------------------------------------------- size and shape

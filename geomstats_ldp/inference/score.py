@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion
@@ -145,22 +144,8 @@ class ScoreRegion(TangentRegion):
         """Score statistic g^T C^-1 g over one and the growth of C that this level counts."""
         return self.prediction.statistic(coords, self._share)
 
-    def statistic(self, points: ArrayLike) -> np.ndarray:
-        """Smallest threshold of regions that hold a given point, whatever their level.
-
-        Parameters
-        ----------
-        points : array-like, shape [..., *point_shape]
-            In the coordinates of the user.
-
-        Returns
-        -------
-        statistic : array, shape [...]
-            Infinite where the inverse retraction is not defined.
-        """
-        coords = self._frame_coordinates(self.to_internal(points))
-        is_defined = ~np.isnan(self.statistic_at(coords))
-        return np.where(is_defined, self.prediction.least_threshold(coords), np.inf)[()]
+    def _level_free_statistic_at(self, coords):
+        return self.prediction.least_threshold(coords)
 
     def _inside(self):
         """Coordinates of a point of the region: near the zero of the score, in the working one."""

@@ -90,10 +90,15 @@ class PredictedScore:
         -------
         statistic : array, shape [...]
         """
+        size, growth = self._size_and_growth(coords)
+        return size / (1 + share * growth)
+
+    def _size_and_growth(self, coords):
+        """Squared length of the score relative to C, and what V adds to C, shape [...] each."""
         score = self.value + coords @ self.slope.T
         away = coords - self.pivot
         size = np.sum(score * np.linalg.solve(self.covariance, score[..., None])[..., 0], axis=-1)
-        return size / (1 + share * np.sum(away * (away @ self.growth), axis=-1))
+        return size, np.sum(away * (away @ self.growth), axis=-1)
 
     def share_of_growth(self, threshold: np.ndarray) -> np.ndarray:
         r"""What of V a region has to count that compares the statistic with a threshold x.
@@ -132,14 +137,14 @@ class PredictedScore:
         -------
         threshold : array, shape [...]
         """
-        high = self.statistic(coords, 0.0)
         if self.weights is None:
             return self.statistic(coords)
-        low = np.zeros_like(high)
+        size, growth = self._size_and_growth(coords)
+        low, high = np.zeros_like(size), size
         for _ in range(_N_HALVINGS):
             middle = (low + high) / 2
             with np.errstate(divide="ignore", invalid="ignore"):
-                is_over = self.statistic(coords, self.share_of_growth(middle)) > middle
+                is_over = size / (1 + self.share_of_growth(middle) * growth) > middle
             low, high = np.where(is_over, middle, low), np.where(is_over, high, middle)
         return high
 
@@ -174,13 +179,13 @@ def predict_round_scores(
         protocol, state, points, fit, twin, is_predicting=True
     )
     least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
-    place = basis, known, least, ratio_along(protocol, basis)
-    found = bounded_by_growth(estimate, covariance, *place)
+    along = ratio_along(protocol, basis)
+    found = bounded_by_growth(estimate, covariance, basis, known, least, along)
     noise = covariance[protocol.dim :, protocol.dim :]
     if not (compares_within_rounds(protocol, basis) and np.any(noise)):
         return found
-    weights, along = error_weights(found.slope, noise, basis, found.covariance)
-    sizes = np.sum(along * (along @ found.growth), axis=1)
+    weights, directions = error_weights(found.slope, noise, basis, found.covariance)
+    sizes = np.sum(directions * (directions @ found.growth), axis=1)
     return replace(found, weights=weights / sizes[:, None])
 
 
