@@ -23,6 +23,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.losses import score_coords
 from geomstats_ldp.losses.curvature import check_curvature_rounds, curvature_answers
+from geomstats_ldp.losses.returned import compiled_scores
 from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
 from geomstats_ldp.participant import participant_scratch
 from geomstats_ldp.score_regression import with_messages, without_messages
@@ -263,7 +264,8 @@ class _RoundRun(DataReader):
         """Messages of clipped rows of one group, shape [n, dim]."""
         messages = np.empty((len(rows), self.geometry.dim))
         compute = _compiled_answer_rows if self._is_compiled else answer_rows
-        compute(asked, rows, variates, participant_scratch(self.geometry), messages)
+        with compiled_scores(self.loss):
+            compute(asked, rows, variates, participant_scratch(self.geometry), messages)
         return messages
 
     def _about_curvature(self, mechanism, points, directions, indices, rows, variates):

@@ -8,6 +8,7 @@ import numpy as np
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.losses.returned import scores
 from geomstats_ldp.twins import compile_by_default, jitable, operation
 
 
@@ -27,7 +28,7 @@ def score_into(
     out : array, shape [*point_shape]
         Receives the score.
     """
-    out[...] = loss.score(geometry, point, datum)
+    out[...] = scores(loss, geometry, point, datum)
 
 
 @jitable
