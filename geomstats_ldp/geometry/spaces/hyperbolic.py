@@ -22,7 +22,7 @@ from geomstats_ldp.geometry.elementwise import choose
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import axes_of, coordinates_first, on_batches, width_of
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.twins import jitable
 
 #: Where geomstats keeps twelve digits: displacement, and time coordinates of what enters.
 _TRUSTED_LENGTHS = (0.1, 3.0)
@@ -47,22 +47,9 @@ class HyperbolicGeometry(Geometry):
     """
 
     name = "Hyperboloid"
+    space_class = Hyperboloid
+    metric_class = HyperboloidMetric
     curvature = (-1.0, -1.0)
-
-    @classmethod
-    def accepts(cls, space):
-        """Hyperbolic space in extrinsic coordinates, with its own metric."""
-        return type(space) is Hyperboloid and type(space.metric) is HyperboloidMetric
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "dim": int(space.dim)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space."""
-        return Hyperboloid(dim=int(spec["dim"]))
 
     @classmethod
     def origin(cls, space):
@@ -158,11 +145,14 @@ class HyperbolicTwin(NamedTuple):
     axes: tuple
 
 
+_closed_form = dispatch.closed_forms(HyperbolicTwin)
+
+
 #: Closed forms of points need no frame; without axes they take points of any dimension.
 _ANY = HyperbolicTwin(None, None, ())
 
 
-@jitable
+@_closed_form
 def _dim(twin):
     return width_of(twin.axes, twin.reference) - 1
 
@@ -233,7 +223,7 @@ def _side(flip, along, p_i, q_i):
     return choose(flip, (p_i - q_i) - along * q_i, (q_i - p_i) - along * p_i)
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     return 2.0 * np.arcsinh(_plane(twin, point_a, point_b)[4])
 
@@ -254,7 +244,7 @@ def _to_origin(twin, tangent_vec, base_point, out):
         out[i] = tangent_vec[i] - shift * base_point[i]
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     _to_origin(twin, tangent_vec, base_point, out)
     length = np.sqrt(_spatial_dot(twin, out, out))
@@ -265,7 +255,7 @@ def _exp(twin, tangent_vec, base_point, out):
     out[0] = np.sqrt(1.0 + _spatial_dot(twin, out, out))
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     half = _plane(twin, point, base_point)[4]
     sine = 2.0 * half * np.sqrt(1.0 + half * half)
@@ -313,13 +303,13 @@ def _turn_and_leave(twin, p, q, out):
         out[i] += scale * q[i]
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _to_origin(twin, tangent_vec, base_point, out)
     _turn_and_leave(twin, base_point, end_point, out)
 
 
-@jitable
+@_closed_form
 def _to_tangent(twin, vector, base_point, out):
     product = -vector[0] * base_point[0]
     size = np.abs(product)
@@ -335,7 +325,7 @@ def _to_tangent(twin, vector, base_point, out):
     out[0] = _spatial_dot(twin, out, base_point) / base_point[0]
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
     for i in range(1, _dim(twin) + 1):
         entry = 0.0
@@ -345,7 +335,7 @@ def _lift(twin, coords, point, out):
     _turn_and_leave(twin, twin.reference, point, out)
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     end = twin.reference
     plane = _plane(twin, point, end)
@@ -366,7 +356,7 @@ def _coordinates(twin, tangent_vec, point, out):
         out[j] = entry
 
 
-@jitable
+@_closed_form
 def _settle(twin, point, out):
     for i in range(1, _dim(twin) + 1):
         out[i] = point[i]
@@ -374,16 +364,4 @@ def _settle(twin, point, out):
     return abs(point[0] - out[0]) < SURELY_ON * out[0]
 
 
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _exp),
-    (dispatch.to_tangent, _to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, _settle),
-    (dispatch.dim, _dim),
-):
-    compile_for_twin(_operation, HyperbolicTwin, _kernel)
+_closed_form(_exp, "retract")

@@ -24,7 +24,7 @@ from geomstats_ldp.geometry.spaces.axes import (
     on_batches,
     width_of,
 )
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.twins import jitable
 
 #: An angle this close to pi leaves no digits for the direction of the logarithm.
 _ANTIPODAL_MARGIN = 1e-7
@@ -41,6 +41,8 @@ class SphereGeometry(Geometry):
     """
 
     name = "Hypersphere"
+    space_class = Hypersphere
+    metric_class = Hypersphere.default_metric()
     retractions = ("exponential", "projection")
     curvature = (1.0, 1.0)
     injectivity_radius = np.pi
@@ -48,17 +50,7 @@ class SphereGeometry(Geometry):
     @classmethod
     def accepts(cls, space):
         """Hypersphere in extrinsic coordinates."""
-        return type(space) is Hypersphere and tuple(space.shape) == (space.dim + 1,)
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "dim": int(space.dim)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space."""
-        return Hypersphere(dim=int(spec["dim"]))
+        return super().accepts(space) and tuple(space.shape) == (space.dim + 1,)
 
     def is_on(self, points, rtol):
         """Whether the squared length is one, to `rtol`."""
@@ -163,11 +155,14 @@ class SphereTwin(NamedTuple):
     axes: tuple
 
 
+_closed_form = dispatch.closed_forms(SphereTwin)
+
+
 #: Closed forms of points need no frame; without axes they take points of any dimension.
 _ANY = SphereTwin(None, None, False, ())
 
 
-@jitable
+@_closed_form
 def _dim(twin):
     return width_of(twin.axes, twin.reference) - 1
 
@@ -200,20 +195,20 @@ def _length_of_sum(twin, a, b):
     return np.sqrt(squared)
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     chord = distance_between(twin.axes, point_a, point_b)
     return 2.0 * np.arctan2(chord, _length_of_sum(twin, point_a, point_b))
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     angle = np.sqrt(_dot(twin, tangent_vec, tangent_vec))
     sinc = np.sin(angle) / angle if angle > 0.0 else 1.0
     _normalised_sum(twin, np.cos(angle), base_point, sinc, tangent_vec, out)
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     chord = distance_between(twin.axes, point, base_point)
     other = _length_of_sum(twin, point, base_point)
@@ -227,7 +222,7 @@ def _log(twin, point, base_point, out):
         out[i] = scale * ((point[i] - base_point[i]) + along * base_point[i])
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # 1 + <a, b> = |a + b|^2 / 2
     plus = 0.0
@@ -238,7 +233,7 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
         out[i] = tangent_vec[i] - scale * (base_point[i] + end_point[i])
 
 
-@jitable
+@_closed_form
 def _retract(twin, tangent_vec, base_point, out):
     if twin.projection:
         _normalised_sum(twin, 1.0, base_point, 1.0, tangent_vec, out)
@@ -246,14 +241,14 @@ def _retract(twin, tangent_vec, base_point, out):
         _exp(twin, tangent_vec, base_point, out)
 
 
-@jitable
+@_closed_form
 def _to_tangent(twin, vector, base_point, out):
     radial = _dot(twin, vector, base_point)
     for i in range(_dim(twin) + 1):
         out[i] = vector[i] - radial * base_point[i]
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
     plus = 0.0
     along = 0.0
@@ -269,7 +264,7 @@ def _lift(twin, coords, point, out):
         out[i] -= scale * (twin.reference[i] + point[i])
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     plus = 0.0
     along = 0.0
@@ -285,7 +280,7 @@ def _coordinates(twin, tangent_vec, point, out):
         out[j] = entry
 
 
-@jitable
+@_closed_form
 def _settle(twin, point, out):
     norm = np.sqrt(_dot(twin, point, point))
     if not abs(norm - 1.0) < SURELY_ON:
@@ -293,18 +288,3 @@ def _settle(twin, point, out):
     for i in range(_dim(twin) + 1):
         out[i] = point[i] / norm
     return True
-
-
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _retract),
-    (dispatch.to_tangent, _to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, _settle),
-    (dispatch.dim, _dim),
-):
-    compile_for_twin(_operation, SphereTwin, _kernel)
