@@ -1,4 +1,4 @@
-"""The operations that write the score of a loss, compiled for losses that have a twin."""
+"""The score of one datum, written in place; compiled for losses that have a twin."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
-from geomstats_ldp.twins import compile_by_default, jitable, operation
+from geomstats_ldp.twins import jitable_inline, operation
 
 
 @operation
@@ -30,13 +30,7 @@ def score_into(
     out[...] = loss.score(geometry, point, datum)
 
 
-@jitable
-def _score_coords(loss, geometry, point, datum, vector, out):
-    score_into(loss, geometry, point, datum, vector)
-    dispatch.coordinates(geometry, vector, point, out)
-
-
-@operation
+@jitable_inline
 def score_coords(
     loss: Any,
     geometry: Geometry,
@@ -59,7 +53,5 @@ def score_coords(
     out : array, shape [dim]
         Receives the coordinates.
     """
-    _score_coords(loss, geometry, point, datum, vector, out)
-
-
-compile_by_default(score_coords, _score_coords)
+    score_into(loss, geometry, point, datum, vector)
+    dispatch.coordinates(geometry, vector, point, out)
