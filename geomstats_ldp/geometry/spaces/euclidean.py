@@ -8,11 +8,14 @@ import numpy as np
 from geomstats.geometry.euclidean import Euclidean
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.spaces.axes import (
     axes_of,
+    combine,
     coordinates_first,
     distance_between,
+    products,
     width_of,
 )
 
@@ -89,38 +92,27 @@ def _dist(twin, point_a, point_b):
 
 @_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
-    for i in range(_dim(twin)):
-        out[i] = tangent_vec[i]
+    assign(tangent_vec, out)
 
 
 @_closed_form
 def _to_tangent(twin, vector, base_point, out):
-    for i in range(_dim(twin)):
-        out[i] = vector[i]
+    assign(vector, out)
 
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    for i in range(_dim(twin)):
-        entry = 0.0
-        for j in range(_dim(twin)):
-            entry += coords[j] * twin.basis[j, i]
-        out[i] = entry
+    combine(twin.axes, _dim(twin), coords, twin.basis, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    for j in range(_dim(twin)):
-        entry = 0.0
-        for i in range(_dim(twin)):
-            entry += twin.basis[j, i] * tangent_vec[i]
-        out[j] = entry
+    products(twin.axes, _dim(twin), tangent_vec, twin.basis, out)
 
 
 @_closed_form
 def _settle(twin, point, out):
-    for i in range(_dim(twin)):
-        out[i] = point[i]
+    assign(point, out)
     return True
 
 

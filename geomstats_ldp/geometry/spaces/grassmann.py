@@ -24,7 +24,9 @@ from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.angular import AngularGeometry
 from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
+    combine,
     congruence,
+    coordinates,
     eigen,
     product,
     product_right_transposed,
@@ -246,26 +248,14 @@ def _to_tangent(twin, vector, base_point, out):
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    n, vector = width_of(twin.axes, out), twin.work[6]
-    for i in range(n):
-        for j in range(n):
-            total = 0.0
-            for k in range(twin.frame.shape[0]):
-                total += coords[k] * twin.frame[k, i, j]
-            vector[i, j] = total
-    _transport(twin, vector, twin.reference, point, out)
+    combine(twin.axes, _dim(twin), coords, twin.frame, twin.work[6])
+    _transport(twin, twin.work[6], twin.reference, point, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    n, vector = width_of(twin.axes, point), twin.work[6]
-    _transport(twin, tangent_vec, point, twin.reference, vector)
-    for k in range(twin.frame.shape[0]):
-        total = 0.0
-        for i in range(n):
-            for j in range(n):
-                total += vector[i, j] * twin.frame[k, i, j]
-        out[k] = total
+    _transport(twin, tangent_vec, point, twin.reference, twin.work[6])
+    coordinates(twin.axes, _dim(twin), twin.work[6], twin.frame, out)
 
 
 @_closed_form

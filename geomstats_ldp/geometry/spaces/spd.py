@@ -15,7 +15,6 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
     copy,
     eigen,
-    n_coordinates,
     symmetrise,
 )
 from geomstats_ldp.twins import jitable
@@ -215,4 +214,5 @@ def to_tangent(twin, vector, base_point, out):
 @jitable
 def dim(twin):
     """Dimension of the space, for the compiled engine."""
-    return n_coordinates(twin.axes, twin.work[0])
+    n = width_of(twin.axes, twin.work[0])
+    return n * (n + 1) // 2

@@ -313,7 +313,7 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
 @_closed_form
 def _lift(twin, coords, point, out):
     _frame_at(twin, point)
-    combine(twin.axes, coords, twin.frame, twin.work[4])
+    combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
     congruence(twin.axes, twin.last[1], twin.work[4], twin.work[1], out)
 
 
@@ -322,7 +322,7 @@ def _coordinates(twin, tangent_vec, point, out):
     _frame_at(twin, point)
     whiten(twin.axes, twin.factor, tangent_vec, twin.work[0])
     congruence(twin.axes, twin.last[2], twin.work[0], twin.work[1], twin.work[2])
-    coordinates(twin.axes, twin.work[2], twin.frame, out)
+    coordinates(twin.axes, dim(twin), twin.work[2], twin.frame, out)
 
 
 _closed_form(to_tangent, "to_tangent")

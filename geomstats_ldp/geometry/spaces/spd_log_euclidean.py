@@ -280,14 +280,14 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    combine(twin.axes, coords, twin.frame, twin.work[4])
+    combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
     _arrive(twin, twin.work[4], point, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     _to_logarithms(twin, tangent_vec, point, twin.work[4])
-    coordinates(twin.axes, twin.work[4], twin.frame, out)
+    coordinates(twin.axes, dim(twin), twin.work[4], twin.frame, out)
 
 
 _closed_form(to_tangent, "to_tangent")

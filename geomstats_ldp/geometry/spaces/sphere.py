@@ -19,9 +19,11 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import (
     axes_of,
+    combine,
     coordinates_first,
     distance_between,
     on_batches,
+    products,
     width_of,
 )
 from geomstats_ldp.twins import jitable
@@ -126,7 +128,8 @@ class SphereGeometry(Geometry):
     def twin(self):
         """Select the closed forms below."""
         is_projection = self.retraction == "projection"
-        return SphereTwin(self.reference, self.basis, is_projection, axes_of(len(self.reference)))
+        work = np.zeros(self.shape)
+        return SphereTwin(self.reference, self.basis, work, is_projection, axes_of(self.dim + 1))
 
 
 def _is_trusted(angle):
@@ -137,12 +140,16 @@ def _is_trusted(angle):
 class SphereTwin(NamedTuple):
     """What the compiled functions need to know about a sphere and its public frame.
 
+    Because of `work`, a twin must not be shared between threads.
+
     Attributes
     ----------
     reference : array, shape [dim + 1]
         Point at which the frame is given.
     basis : array, shape [dim, dim + 1]
         Orthonormal basis of the tangent space at `reference`, one vector a row.
+    work : array, shape [dim + 1]
+        Scratch.
     projection : bool
         Whether the retraction normalises `point + tangent_vec` instead of following the geodesic.
     axes : tuple of int
@@ -151,6 +158,7 @@ class SphereTwin(NamedTuple):
 
     reference: np.ndarray | None
     basis: np.ndarray | None
+    work: np.ndarray | None
     projection: bool
     axes: tuple
 
@@ -159,7 +167,7 @@ _closed_form = dispatch.closed_forms(SphereTwin)
 
 
 #: Closed forms of points need no frame; without axes they take points of any dimension.
-_ANY = SphereTwin(None, None, False, ())
+_ANY = SphereTwin(None, None, None, False, ())
 
 
 @_closed_form
@@ -250,34 +258,14 @@ def _to_tangent(twin, vector, base_point, out):
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    plus = 0.0
-    along = 0.0
-    for i in range(_dim(twin) + 1):
-        entry = 0.0
-        for j in range(_dim(twin)):
-            entry += coords[j] * twin.basis[j, i]
-        out[i] = entry
-        along += entry * point[i]
-        plus += (twin.reference[i] + point[i]) ** 2
-    scale = 2.0 * along / plus
-    for i in range(_dim(twin) + 1):
-        out[i] -= scale * (twin.reference[i] + point[i])
+    combine(twin.axes, _dim(twin), coords, twin.basis, twin.work)
+    _transport(twin, twin.work, twin.reference, point, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    plus = 0.0
-    along = 0.0
-    for i in range(_dim(twin) + 1):
-        along += tangent_vec[i] * twin.reference[i]
-        plus += (twin.reference[i] + point[i]) ** 2
-    scale = 2.0 * along / plus
-    for j in range(_dim(twin)):
-        entry = 0.0
-        for i in range(_dim(twin) + 1):
-            moved = tangent_vec[i] - scale * (twin.reference[i] + point[i])
-            entry += twin.basis[j, i] * moved
-        out[j] = entry
+    _transport(twin, tangent_vec, point, twin.reference, twin.work)
+    products(twin.axes, _dim(twin), twin.work, twin.basis, out)
 
 
 @_closed_form
