@@ -77,17 +77,5 @@ def compile_for_twin(
 
 
 def kernel_of(operation: Callable, twin: type) -> Callable:
-    """Return what compiled calls of `operation` on records of class `twin` run.
-
-    Parameters
-    ----------
-    operation : function
-    twin : type
-        NamedTuple class that a kernel was registered for by `compile_for_twin`.
-
-    Returns
-    -------
-    kernel : function
-        As plain Python; it fills its last argument where `operation` does.
-    """
+    """Kernel of an operation for a class of twins, as plain Python; see `compile_for_twin`."""
     return _KERNELS[operation, twin]

@@ -94,7 +94,7 @@ class UserCoordinates:
         names = {model: name for name, model in _MODELS.items()}
         return names.get(type(self.space))
 
-    def to_internal(self, points: ArrayLike, name: str = "points") -> np.ndarray:
+    def to_internal(self, points: ArrayLike, name: str = "points") -> Any:
         """Convert points of `space` to points of `internal_space`.
 
         Parameters
@@ -121,7 +121,7 @@ class UserCoordinates:
         points = finite_array(name, points, (..., int(self.space.dim)))
         return (_from_ball if self.name == "poincare_ball" else _from_half_space)(points, name)
 
-    def from_internal(self, points: ArrayLike) -> np.ndarray:
+    def from_internal(self, points: ArrayLike) -> Any:
         """Convert points of `internal_space` back to points of `space`; see `to_internal`."""
         if self.name is None:
             return points
