@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from geomstats_ldp.geometry import GeodesicBall, Geometry, geodesic_ball
 from geomstats_ldp.losses import loss_from_spec, score_into
 from geomstats_ldp.losses.radial import RadialLoss
+from geomstats_ldp.losses.scoring import frame_scores
 from geomstats_ldp.testing.cases import (
     Case,
     ConformanceError,
@@ -319,19 +319,15 @@ def _require_derivative(function, derivative, places, what):
     require_close(actual, expected, tolerance, f"{what} against finite differences")
 
 
-@njit
-def _compiled_score(twin, geometry, point, datum, out):
-    score_into(twin, geometry, point, datum, out)
-
-
 def check_twin(case):
-    """The compiled score equals the interpreted one to 1e-12."""
-    twin, geometry = case.loss.twin(), case.geometry.twin()
-    tolerance, out = 1e-12 * max(1.0, case.score_bound), np.empty(case.geometry.shape)
+    """The compiled scores equal the interpreted ones to 1e-12."""
+    tolerance = 1e-12 * max(1.0, case.score_bound)
+    indices, twin = np.zeros(len(case.clipped), dtype=np.int64), case.geometry.twin()
     for point in case.queries:
-        for datum, score in zip(case.clipped, case.score(point, case.clipped)):
-            _compiled_score(twin, geometry, point, datum, out)
-            require_close(out, score, tolerance, "compiled score against the interpreted one")
+        asked = case.loss, case.geometry, point[None], indices, case.clipped
+        expected = case.geometry.coordinates(case.score(point, case.clipped), point)
+        scores = frame_scores(*asked, twin)
+        require_close(scores, expected, tolerance, "compiled score against the interpreted one")
 
 
 _CHECKS = (
