@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators.coefficients import PrivateRegression
 from geomstats_ldp.estimators.documentation import shared_docstring
@@ -29,7 +28,6 @@ class Regressor(RegressorMixin, PrivateRegression):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, shape [n_features]."""
-        check_is_fitted(self, "server_")
         return self._slopes
 
     @property
@@ -100,6 +98,7 @@ class PrivateLinearRegression(Regressor):
     True
     """
 
+    _losses = (LinearRegressionLoss,)
     _widest = _WIDEST_TARGET
 
     target_bound: float
@@ -122,9 +121,6 @@ class PrivateLinearRegression(Regressor):
         random_state: Seed = None,
     ):
         self._keep(locals())
-
-    def _loss_names(self):
-        return (LinearRegressionLoss.name,)
 
     def _make_loss(self, space, center):
         return LinearRegressionLoss(**self._loss_arguments(space), target_bound=self.target_bound)
@@ -178,6 +174,8 @@ class PrivateHuberRegression(Regressor):
     True
     """
 
+    _losses = (HuberRegressionLoss,)
+
     scale: float
 
     def __init__(
@@ -198,9 +196,6 @@ class PrivateHuberRegression(Regressor):
         random_state: Seed = None,
     ):
         self._keep(locals())
-
-    def _loss_names(self):
-        return (HuberRegressionLoss.name,)
 
     def _make_loss(self, space, center):
         return HuberRegressionLoss(**self._loss_arguments(space), scale=self.scale)

@@ -159,10 +159,15 @@ class ProfiledFunctional:
         return best
 
     def _starts(self, value, unit):
-        """Points from which h, if it were linear, would reach a value at the least statistic."""
+        """Points from which h, if it were linear, would reach a value at the least statistic.
+
+        All of an open region, whose statistic is far from quadratic.
+        """
         middle = self._region.midpoint
         rays = middle + 0.5 * (self._region.boundary_coordinates(_N_RAYS_OF_VALUE) - middle)
         starts, lengths = np.concatenate([middle[None], rays]), []
+        if self._region.is_open:
+            return starts
         for start in starts:
             found, slopes = _with_slopes(self._values, start, unit)
             place = np.linalg.solve(unit, start - middle)

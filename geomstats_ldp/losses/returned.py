@@ -42,22 +42,27 @@ def checked(loss, method, found, shape):
     return found.astype(float, copy=False)
 
 
-def scores(loss, geometry, point, data):
+def checked_scores(loss, geometry, point, data):
     """Checked scores of clipped data, shape [..., *data_shape]: shape [..., *point_shape]."""
     n_axes = data.ndim - len(loss.data_shape(geometry))
     found = loss.score(geometry, point, data)
     return checked(loss, "score", found, data.shape[:n_axes] + geometry.shape)
 
 
+def error_of_compiled(loss):
+    """What to raise where the compiled score of a loss was not finite."""
+    return ProtocolError(
+        f"the compiled score of {type(loss).__name__} must be finite for every datum and query; "
+        "got NaN or infinity"
+    )
+
+
 @contextmanager
 def compiled_scores(loss):
-    """Name the loss where its compiled score was not finite, which a mechanism finds."""
+    """Name the loss where compiled code finds that what it randomises is not finite."""
     try:
         yield
     except ValueError as error:
-        if type(error) is not ValueError:
+        if type(error) is not ValueError:  # the errors of the package say themselves what is wrong
             raise
-        raise ProtocolError(
-            f"the compiled score of {type(loss).__name__} must be finite for every datum and "
-            f"query: {error}"
-        ) from None
+        raise error_of_compiled(loss) from None

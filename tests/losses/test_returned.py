@@ -149,7 +149,7 @@ def rows(n=400):
         (ShortClip(), r"ShortClip\.clip must return an array .* got one of shape \(\d+, 1\)"),
         pytest.param(
             CompiledNaNScore(),
-            "the compiled score of CompiledNaNScore must be finite .* got NaN or inf",
+            "the compiled score of CompiledNaNScore must be finite .* got NaN or infinity",
             marks=pytest.mark.slow,
         ),
     ],
