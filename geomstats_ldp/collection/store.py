@@ -9,7 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import insert, text
+from sqlalchemy import text
 
 from geomstats_ldp.collection.codes import (
     candidate_coords,
@@ -17,13 +17,9 @@ from geomstats_ldp.collection.codes import (
     grid_coords,
     to_columns,
 )
-from geomstats_ldp.collection.tables import INVITATIONS, STUDY
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.protocol.groups import rows_by_group
-
-#: Tokens written at once.
-_BLOCK = 5000
 
 
 class Study(NamedTuple):
@@ -103,6 +99,11 @@ def digest(secret):
 
 # ------------------------------------------------------------------ study and invitations
 
+_ADD_STUDY = text(
+    "INSERT INTO study (id, protocol, description, admin_hash, opened) "
+    "VALUES (1, :protocol, :description, :admin_hash, :opened)"
+)
+
 
 def add_study(connection, published, description, opened):
     """Keep what a collection is, and return its admin key, which is kept nowhere.
@@ -116,13 +117,12 @@ def add_study(connection, published, description, opened):
     """
     key = secrets.token_urlsafe(32)
     record = {
-        "id": 1,
         "protocol": published.to_json(),
         "description": json.dumps(description),
         "admin_hash": digest(key),
         "opened": opened,
     }
-    connection.execute(insert(STUDY), record)
+    connection.execute(_ADD_STUDY, record)
     return key
 
 
@@ -146,9 +146,8 @@ def has_study(connection):
 def add_invitations(connection, count):
     """Make tokens, and return them; their hashes alone are kept."""
     tokens = [secrets.token_urlsafe(32) for _ in range(count)]
-    for start in range(0, count, _BLOCK):
-        rows = [{"token_hash": digest(token)} for token in tokens[start : start + _BLOCK]]
-        connection.execute(insert(INVITATIONS), rows)
+    rows = [{"token_hash": digest(token)} for token in tokens]
+    connection.execute(text("INSERT INTO invitations (token_hash) VALUES (:token_hash)"), rows)
     return tokens
 
 
