@@ -93,30 +93,8 @@ _compiled_answer_rows = cached_njit(answer_rows, allocates=False)
 def emulate_in_rounds(server, data, random_state=None, progress=False, convert=None, groups=None):
     """Feed a server of rounds the answers of one participant per row of `data`, in row order.
 
-    Parameters
-    ----------
-    server : RoundServer
-        Changed in place.
-    data : array, shape [n, *data_shape]
-        The rows are checked before the first message is made. No more than are planned.
-    random_state : None, int, numpy Generator, RandomState or Streams
-        As for `emulate`; every block of rows draws from streams of its own.
-    progress : bool, default=False
-    convert : callable, optional
-        See `emulate`.
-    groups : array of int, shape [n], optional
-        Number of the group of each row, where the protocol has groups.
-
-    Returns
-    -------
-    clipping : Clipping
-
-    Raises
-    ------
-    ValueError
-        If the data are not finite or have the wrong shape.
-    ProtocolError
-        If there are more rows than are planned. The server is then what it was.
+    As `emulate`, but that every block of rows draws from streams of its own, and that the rows may
+    be any number within the plan.
     """
     data = np.asanyarray(data)
     _check_room(server, len(data))
@@ -129,29 +107,9 @@ def emulate_in_rounds(server, data, random_state=None, progress=False, convert=N
 def emulate_blocks_in_rounds(
     server, blocks, random_state=None, progress=False, convert=None, groups=None
 ):
-    """The same for data that come in blocks of any sizes and are read once.
-
-    Parameters
-    ----------
-    server : RoundServer
-        Changed in place, after the last block.
-    blocks : iterable of array, shape [n_rows, *data_shape]
-    random_state, progress, convert, groups
-        See `emulate_in_rounds`.
-
-    Returns
-    -------
-    clipping : Clipping
-
-    Raises
-    ------
-    ValueError, ProtocolError
-        As `emulate_in_rounds`, when the block that is wrong has come. The server is then what it
-        was; `random_state`, if a generator, has moved.
-    """
+    """The same for data that come in blocks of any sizes and are read once: `emulate_blocks`."""
     run = _RoundRun(server, convert, groups)
-    # Copies: threads may still read a block when the next one is written to the same place.
-    return run.answer(map(np.array, run.checked(blocks)), make_streams(random_state), progress)
+    return run.answer(run.checked(blocks), make_streams(random_state), progress)
 
 
 def _check_room(server, n_rows):
@@ -171,17 +129,8 @@ class _RoundRun(DataReader):
         check_curvature_rounds(server.protocol.rounds, self.loss, self.geometry)
         self._server, self._work = server, copy.copy(server)
         self._groups, self._n_taken = groups, 0
-        self._mechanisms = list(server.protocol.mechanisms.values())
-        twins = [mechanism.twin() for mechanism in self._mechanisms]
-        self._loss, self._randomisers = self.loss, self._mechanisms
-        self._is_compiled = server.engine.twin is not None and None not in (
-            self.loss.twin(),
-            *twins,
-        )
-        if self._is_compiled:
-            self._loss, self._randomisers = self.loss.twin(), twins
         # Interpreted code would only make threads wait for each other.
-        self._n_threads = joblib.effective_n_jobs(-1) if self._is_compiled else 1
+        self._n_threads = joblib.effective_n_jobs(-1) if self.is_compiled else 1
 
     def check_all(self, blocks):
         """Raise ValueError at the first wrong one of blocks of `BLOCK` rows, on all cores."""
@@ -192,7 +141,7 @@ class _RoundRun(DataReader):
 
     def _own_twin(self):
         """Twin for one task: some hold scratch, and threads that shared one would spoil it."""
-        return self.geometry.twin() if self._is_compiled else None
+        return self.geometry.twin() if self.is_compiled else None
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks round by round, and say what clipping did."""
@@ -246,12 +195,12 @@ class _RoundRun(DataReader):
             # A slice takes no copies.
             members = slice(None) if groups is None else np.flatnonzero(groups == group)
             place = int(places[group])
-            parts = twin or self.geometry, self._loss, self._randomisers[group]
-            variates = self._mechanisms[group].draw(n_members, streams)
+            parts = twin or self.geometry, self.loss_in_loops, self.mechanisms_in_loops[group]
+            variates = self.mechanisms[group].draw(n_members, streams)
             turns = np.tile(np.roll(cycle, -place), 1 + n_members // len(cycle))
             indices[members] = group * len(cycle) + turns[:n_members]
             if directions is not None:
-                asked = self._mechanisms[group], points, directions, indices[members]
+                asked = self.mechanisms[group], points, directions, indices[members]
                 messages[members] = self._about_curvature(*asked, rows[members], variates)
                 continue
             asked = Asked(*parts, by_group[group], place)
@@ -262,7 +211,7 @@ class _RoundRun(DataReader):
     def _messages(self, asked, rows, variates):
         """Messages of clipped rows of one group, shape [n, dim]."""
         messages = np.empty((len(rows), self.geometry.dim))
-        compute = _compiled_answer_rows if self._is_compiled else answer_rows
+        compute = _compiled_answer_rows if self.is_compiled else answer_rows
         compute(asked, rows, variates, participant_scratch(self.geometry), messages)
         return messages
 
