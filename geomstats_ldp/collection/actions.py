@@ -157,10 +157,14 @@ def _status_lines(ledger):
             yield f"group {name}: {count} answers"
     try:
         result = study.summarise(ledger.study.description, _study_server(ledger))
-        yield f"estimate {np.round(result['estimate'], 4).tolist()}"
-        yield f"largest radius of its 95% region {result['largest_radius']:.4g}"
+        yield from _region_lines(result)
     except NotReadyError as error:
         yield f"no region yet: {error}"
+
+
+def _region_lines(record):
+    yield f"estimate {np.round(record['estimate'], 4).tolist()}"
+    yield f"largest radius of its 95% region {record['largest_radius']:.4g}"
 
 
 def close_round(arguments):
@@ -186,8 +190,7 @@ def result(arguments):
     figure = study.picture(ledger.study.description, server)
     write_figure(path.with_suffix(".png"), figure)
     print(f"{record['n_participants']} participants")
-    print(f"estimate {np.round(record['estimate'], 4).tolist()}")
-    print(f"largest radius of its 95% region {record['largest_radius']:.4g}")
+    print("\n".join(_region_lines(record)))
     print(f"wrote {path} and {path.with_suffix('.png')}")
 
 

@@ -46,16 +46,7 @@ _TOKEN_RATE, _TOKEN_BURST = 2.0, 20
 
 
 class App:
-    """Routes of a `Service`.
-
-    Parameters
-    ----------
-    service : Service
-    summarise : callable
-        Makes the record of the result from the description of the study and the server.
-    client_rate : float
-        Requests a second of one address, in the long run.
-    """
+    """Routes of a `Service`; see `make_app`."""
 
     def __init__(self, service, summarise, client_rate):
         self.service, self._summarise = service, summarise
@@ -235,10 +226,6 @@ def make_app(service, summarise, client_rate=100.0):
         Makes the record of the result from the description of the study and the server.
     client_rate : float
         Requests a second of one address, in the long run.
-
-    Returns
-    -------
-    app : Starlette
     """
     app = App(service, summarise, client_rate)
     operations = [

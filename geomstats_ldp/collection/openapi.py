@@ -132,12 +132,7 @@ def _describe(operation):
 
 
 def describe(operations):
-    """The document, as a plain record.
-
-    Parameters
-    ----------
-    operations : list of Operation
-    """
+    """The document, a plain record, of a list of `Operation`."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "geomstats_ldp collection", "version": __version__},

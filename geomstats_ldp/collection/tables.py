@@ -19,18 +19,10 @@ _LOCK = 0x6C6470
 
 
 def connect(url):
-    """Engine of a database.
+    """Engine of a database, whose URL is as SQLAlchemy writes them.
 
-    Parameters
-    ----------
-    url : str
-        As SQLAlchemy writes them, such as ``sqlite:///collection.db`` or
-        ``postgresql://user@host/name``, which psycopg connects to.
-
-    Raises
-    ------
-    ProtocolError
-        If it is of no database that a collection can be kept in.
+    ``sqlite:///collection.db`` for example, or ``postgresql://user@host/name``, to which psycopg
+    connects. Others raise ProtocolError.
     """
     address = make_url(url)
     backend = address.get_backend_name()
