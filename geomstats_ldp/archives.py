@@ -83,12 +83,7 @@ class ArraySpec:
 
 
 class Archive:
-    """Open ``.npz`` file.
-
-    Parameters
-    ----------
-    file : zipfile.ZipFile
-    """
+    """An open ``.npz`` file, of which a ZipFile is given."""
 
     def __init__(self, file):
         self._file = file
@@ -102,10 +97,7 @@ class Archive:
     def read_text(self, name, longest):
         """Read a text that was stored as an array of no dimensions.
 
-        Raises
-        ------
-        ValueError
-            If it is missing, no such text, or longer than `longest` characters.
+        ValueError if it is missing, no such text, or longer than `longest` characters.
         """
         with self._open(name) as (member, stream):
             dtype, shape = self._read_header(member, stream)
@@ -118,21 +110,10 @@ class Archive:
         return data.decode("utf-32-be" if dtype.str[0] == ">" else "utf-32-le").rstrip("\0")
 
     def read_arrays(self, specs):
-        """Read arrays that are as declared; nothing else may be left in the file.
+        """Read arrays by name that are as declared; nothing else may be left in the file.
 
-        Parameters
-        ----------
-        specs : iterable of ArraySpec
-
-        Returns
-        -------
-        arrays : dict of str to array
-            Fresh arrays that can be written to.
-
-        Raises
-        ------
-        ValueError
-            Naming the array that is missing, unknown or not as declared.
+        They are fresh and can be written to. ValueError names the array that is missing, unknown or
+        not as declared.
         """
         arrays = {spec.name: self.read_array(spec) for spec in specs}
         if self._members:
@@ -140,13 +121,7 @@ class Archive:
         return arrays
 
     def read_array(self, spec):
-        """Read one array that is as declared, shape as in its `ArraySpec`.
-
-        Raises
-        ------
-        ValueError
-            If it is missing or not as declared.
-        """
+        """Read one array; ValueError if it is missing or not as declared."""
         with self._open(spec.name) as (member, stream):
             dtype, shape = self._read_header(member, stream)
             spec.check_header(dtype, shape)
@@ -196,10 +171,11 @@ def open_arrays(source, kind, error):
     Parameters
     ----------
     source : path-like or binary file
+        One that is missing stays a FileNotFoundError.
     kind : str
         What the file should be, for the message.
     error : type
-        Exception class. A missing file stays FileNotFoundError.
+        Exception class.
 
     Yields
     ------
