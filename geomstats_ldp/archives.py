@@ -22,6 +22,9 @@ _FREE_BYTES, _INFLATION = 2**24, 20
 #: Most arrays in one file.
 _MOST_ARRAYS = 64
 
+#: Counts up to here are exact as doubles.
+LARGEST_COUNT = 2**53
+
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[a-zA-Z]\d*)', 'fortran_order': False, 'shape': \(([\d, ]*)\), \} *\n"

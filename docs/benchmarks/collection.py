@@ -30,9 +30,10 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from geomstats_ldp.collection import store, study, tables
+from geomstats_ldp.collection.commands import DATABASE
 from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.migrations import migrate
-from geomstats_ldp.collection.worker import CLIENT_RATE, DATABASE
+from geomstats_ldp.collection.worker import CLIENT_RATE
 
 STUDY = """
 estimator = "PrivatePCA"

@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tqdm.auto import tqdm
 
 from geomstats_ldp.collection import course, store, study, tables
+from geomstats_ldp.collection.commands import DATABASE
 from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.migrations import migrate
 from geomstats_ldp.collection.scouts import ScoutedStudy
@@ -78,7 +79,7 @@ def serve(arguments):
     """Run the service until it is stopped."""
     import uvicorn
 
-    from geomstats_ldp.collection.worker import CLIENT_RATE, DATABASE
+    from geomstats_ldp.collection.worker import CLIENT_RATE
 
     ledger = _open(arguments)  # says what is wrong before any worker starts
     ledger.engine.dispose()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Callable, NamedTuple
 
 from geomstats_ldp import __version__
+from geomstats_ldp.collection.service import MOST_TOKENS, REPORT_ID
 
 
 def _object(required, optional=None):
@@ -20,7 +21,7 @@ def _object(required, optional=None):
 _ARRAY, _NUMBER, _TEXT = ({"type": kind} for kind in ("array", "number", "string"))
 _COUNT = {"type": "integer", "minimum": 0}
 _COUNTS, _TEXTS = ({"type": "array", "items": kind} for kind in (_COUNT, _TEXT))
-_REPORT_ID = {"type": "string", "pattern": "^[A-Za-z0-9_-]{16,64}$"}
+_REPORT_ID = {"type": "string", "pattern": f"^{REPORT_ID.pattern}$"}
 _ADDRESS = {"fingerprint": _TEXT, "round": _COUNT, "index": _COUNT}
 _CANDIDATE = {
     "description": "An integer of 64 bits, or those of the grid of the Gaussian mechanism",
@@ -80,7 +81,7 @@ _SCHEMAS = {
         {"protocol": _TEXT},
         {"norm_bound": _NUMBER, "initial_point": _ARRAY, "known_moment": _ARRAY},
     ),
-    "Count": _object({"count": {"type": "integer", "minimum": 1, "maximum": 100000}}),
+    "Count": _object({"count": {"type": "integer", "minimum": 1, "maximum": MOST_TOKENS}}),
     "Tokens": _object({"tokens": _TEXTS, "fingerprint": _TEXT}),
 }
 

@@ -27,7 +27,7 @@ REPORT_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _LONGEST_WAIT = 60
 
 #: Tokens that can be made at once.
-_MOST_TOKENS = 100_000
+MOST_TOKENS = 100_000
 
 
 class Service:
@@ -197,8 +197,8 @@ class Service:
 
     def invitations_job(self, count):
         """Job that makes tokens and returns them; Refusal if the number is not allowed."""
-        if type(count) is not int or not 1 <= count <= _MOST_TOKENS:
-            raise Refusal(422, "bad_count", f"count must be an integer from 1 to {_MOST_TOKENS}")
+        if type(count) is not int or not 1 <= count <= MOST_TOKENS:
+            raise Refusal(422, "bad_count", f"count must be an integer from 1 to {MOST_TOKENS}")
         return lambda connection: store.add_invitations(connection, count)
 
 

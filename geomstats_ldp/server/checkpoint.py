@@ -13,9 +13,6 @@ from geomstats_ldp.files import write_atomically
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.serialization import LONG_TEXT
 
-#: Counts up to here are exact as doubles.
-LARGEST_COUNT = 2**53
-
 #: The version of a file: how often the collection was saved, and a number drawn at each time.
 VERSION = ArraySpec("version", (2,), "i8", low=0)
 

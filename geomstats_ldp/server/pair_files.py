@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from geomstats_ldp.archives import ArraySpec
+from geomstats_ldp.archives import LARGEST_COUNT, ArraySpec
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY
-from geomstats_ldp.server.checkpoint import LARGEST_COUNT
 from geomstats_ldp.server.moment_sums import MomentSums, empty_moments
 from geomstats_ldp.server.recursion import RegressionSums, State, state_before, weights_of_one
 from geomstats_ldp.server.state_checks import check_state

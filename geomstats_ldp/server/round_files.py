@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from geomstats_ldp.archives import ArraySpec
+from geomstats_ldp.archives import LARGEST_COUNT, ArraySpec
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.curvature import whitening_range
 from geomstats_ldp.score_regression.fit import into_region
-from geomstats_ldp.server.checkpoint import LARGEST_COUNT
 from geomstats_ldp.server.state_checks import check_moments
 
 #: Relative error of sums of many terms, generously.
