@@ -71,7 +71,8 @@ def load(name):
 def own_function(cls, name):
     """Function behind a method or property, and None if no class of the package defines it."""
     member = inspect.getattr_static(cls, name)
-    for behind in ("fget", "func", "__func__"):  # of a property, cached or not, of a class method
+    # Of a property, cached or not, of a method that is there at times, of a class method.
+    for behind in ("fget", "func", "fn", "__func__"):
         member = getattr(member, behind, member)
     is_own = getattr(member, "__module__", "").startswith("geomstats_ldp")
     return member if inspect.isfunction(member) and is_own else None

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
-from geomstats_ldp.estimators.receiving import ReceivingOnceOpen
 from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.inference import CoefficientTable, SmoothFunctional
 from geomstats_ldp.validation import check_bool, check_scale, finite_array
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 #: Default radius of the working region for a row at the bound: its predictor, in the units in
 #: which scores bend.
@@ -53,7 +49,7 @@ class InterceptFirst:
         return points
 
 
-class PrivateRegression(ReceivingOnceOpen, BasePrivateEstimator):
+class PrivateRegression(BasePrivateEstimator):
     """Base of the regressions; subclasses say what the loss is.
 
     A datum is a row (x, y): the features and the target of one participant.
@@ -150,12 +146,9 @@ class PrivateRegression(ReceivingOnceOpen, BasePrivateEstimator):
     def _coordinates(self):
         return InterceptFirst(self._constant())
 
-    def _from_internal(self, points):
-        return self._coordinates().from_internal(points)
-
     def _units(self):
         """Derivative of the coefficients along the frame, shape [dim, dim]."""
-        return self._from_internal(self.protocol_.geometry.basis).T
+        return self._coordinates().from_internal(self.protocol_.geometry.basis).T
 
     @property
     def covariance_(self) -> np.ndarray:
@@ -184,41 +177,12 @@ class PrivateRegression(ReceivingOnceOpen, BasePrivateEstimator):
     # ---------------------------------------------------------------- data
 
     def _rows(self, X, y):
-        """Rows (x, y) of data that scikit-learn would take."""
         X, y = unquoted("X", check_X_y, X, y, estimator=self, dtype=np.float64)
         y = unquoted("y", check_array, y, ensure_2d=False, dtype=np.float64, input_name="y")
         return np.column_stack([X, y])
 
-    def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
-        """Emulate one participant per row, in row order, from the start.
-
-        Parameters
-        ----------
-        X : array-like, shape [n_participants, n_features]
-        y : array-like, shape [n_participants]
-            Raw data. Each row is seen, with its target, by the code of its own participant only,
-            which clips it to the public bounds and releases one message.
-        groups : array-like of str, shape [n_participants], optional
-            Public name of the group of each participant, where `epsilon` has groups.
-
-        Returns
-        -------
-        self : object
-        """
-        rows = self._rows(X, y)
-        self._check_known_shape("X", rows)
-        server = self._new_server(self._make_protocol(rows.shape[1] - 1, len(rows)))
-        clipping = self._emulate(server, rows, groups)
-        validate_data(self, X, reset=True, skip_check_array=True)
-        self._adopt_fitted(server, clipping)
-        self._adopt_labels(y)
-        return self
-
     def _fit_rows(self, rows):
         return self.fit_blocks([rows], n_participants=len(rows))
-
-    def _adopt_labels(self, y):
-        """Keep what predictions need of the targets that `fit` was given."""
 
     def _replay_rows(self, messages):
         self._require_started()  # messages are no rows of data, whose width would tell

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from geomstats_ldp.estimators import notices
 from geomstats_ldp.estimators.tuning import Tuning, check_tuning
 from geomstats_ldp.exceptions import NotReadyError, ProtocolError
-from geomstats_ldp.losses import loss_of
+from geomstats_ldp.losses import Loss, loss_of
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.participant import Participant
 from geomstats_ldp.protocol import (
@@ -49,12 +50,11 @@ class Collecting:
     #: Fewest columns of two-dimensional data that the model makes sense for.
     _min_features = 1
 
+    #: Losses that a protocol of this estimator may have.
+    _losses: Sequence[Loss | type[Loss]]
+
     #: Parameters that may be "scout".
     _scoutable: ClassVar[tuple[str, ...]] = ()
-
-    @abstractmethod
-    def _loss_names(self):
-        """Names of the losses that a protocol of this estimator may have."""
 
     @abstractmethod
     def _make_protocol(self, width, n_participants):
@@ -318,11 +318,10 @@ class Collecting:
         return make_server(protocol, engine, keep_messages=tuning.keep_transcript)
 
     def _check_model(self, protocol):
-        name = protocol.loss_spec["name"]
-        if name not in self._loss_names():
+        name, known = protocol.loss_spec["name"], tuple(loss.name for loss in self._losses)
+        if name not in known:
             raise ProtocolError(
-                f"protocol must have a loss of {type(self).__name__}, one of "
-                f"{self._loss_names()}; got {name!r}"
+                f"protocol must have a loss of {type(self).__name__}, one of {known}; got {name!r}"
             )
 
     def _require_started(self):
@@ -355,14 +354,15 @@ class Collecting:
     def estimate_(self) -> np.ndarray:
         """The estimate, from the messages received so far."""
         check_is_fitted(self, "server_")
-        return self._from_internal(self.server_.estimate())
+        point, coordinates = self.server_.estimate(), self._coordinates()
+        return point if coordinates is None else coordinates.from_internal(point)
 
     def _refresh(self):
         self.n_participants_ = self.server_.n_participants
 
-    def _from_internal(self, points):
-        """Points in the coordinates of the user."""
-        return points
+    def _coordinates(self):
+        """Coordinates of the user, None where they are those of the protocol."""
+        return None
 
 
 def _engine_for(engine, protocol):

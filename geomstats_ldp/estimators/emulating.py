@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from geomstats_ldp.emulation import emulate, emulate_blocks
 from geomstats_ldp.emulation_in_rounds import emulate_blocks_in_rounds, emulate_in_rounds
@@ -37,8 +37,9 @@ class Emulating(Collecting):
             Raw data. Each row is seen by the code of its own participant only, which clips it to
             the public bounds and releases one message. A memory map of floats is read block by
             block.
-        y : None
-            Ignored.
+        y : array-like, shape [n_participants], optional
+            Raw targets of a regression, which the code of a participant sees with the row; ignored
+            by other estimators.
         groups : array-like of str, shape [n_participants], optional
             Public name of the group of each participant, where `epsilon` has groups.
 
@@ -51,12 +52,16 @@ class Emulating(Collecting):
         ProtocolError
             If `groups` does not name one of the groups for each row.
         """
-        data = self._check_rows(X, dtype=[np.float64, np.float32])
+        data = self._rows(X, y)
         self._check_known_shape("X", data)
         server = self._new_server(self._make_protocol(self._n_features_of(data), len(data)))
         clipping = self._emulate(server, data, groups)
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, clipping)
+
+    def _rows(self, X, y):
+        """Data that scikit-learn would take, each row with its target if there is one."""
+        return self._check_rows(X, dtype=[np.float64, np.float32])
 
     def _n_features_of(self, rows):
         """Features of a row, which may have a target beside them."""
@@ -156,6 +161,26 @@ class Emulating(Collecting):
             return unquoted("X", validate_data, self, X, reset=False, **options)
         options |= {"input_name": "X", "ensure_min_features": self._min_features}
         return unquoted("X", check_array, X, estimator=self, **options)
+
+    def score(self, X: ArrayLike, y: Any = None) -> float:
+        """Minus the mean loss of the rows at the estimate.
+
+        For principal directions that is half the mean squared length of the rows' projections, for
+        a covariance matrix the Gaussian log-likelihood of a row plus m log(2 pi) / 2. Rows are not
+        clipped, so that a search over bounds of the data compares one loss.
+
+        Parameters
+        ----------
+        X : array-like, shape [n, *data_shape]
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self, "server_")
+        return -self._mean_loss(self._to_internal(self._check_rows(X, reset=False)))
 
     def _mean_loss(self, rows):
         """Mean loss of rows at the estimate, without bounds: these differ between candidates."""

@@ -70,6 +70,8 @@ class PrivateFrechetMean(LocationEstimator):
     True
     """
 
+    _losses = (FrechetLoss, PseudoHuberLoss)
+
     space: Any
     loss: Any
     scale: float | None
@@ -98,9 +100,6 @@ class PrivateFrechetMean(LocationEstimator):
     def _user_space(self, width):
         known = {"name": "Euclidean", "dim": width}
         return space_from_spec(known) if self.space is None else self.space
-
-    def _loss_names(self):
-        return (FrechetLoss.name, PseudoHuberLoss.name)
 
     def _smoothed(self, loss, planned):
         if self.loss != "median" or self.scale is not None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators import notices
+from geomstats_ldp.estimators.collecting import Collecting
 from geomstats_ldp.exceptions import NotReadyError, ProtocolError
 from geomstats_ldp.inference import (
     ProfiledFunctional,
@@ -25,7 +26,6 @@ from geomstats_ldp.inference import (
 )
 from geomstats_ldp.inference.calibration import ONE_LOOK, AnyLook, BiasedLook
 from geomstats_ldp.losses import loss_of
-from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.server.recursion import LAST_SAFEGUARD, N_CAPPED, N_PROJECTED
 from geomstats_ldp.server.regression import windows_of_groups
 from geomstats_ldp.validation import check_choice, check_integer
@@ -37,11 +37,9 @@ KINDS = ("wald", "score")
 _LARGEST_STEP = 0.01
 
 
-class Inferring:
-    """Mixin that turns the state of `server_` into inference."""
+class Inferring(Collecting):
+    """Collection whose state is turned into inference."""
 
-    protocol_: Protocol
-    server_: Any
     _clipping: Any
 
     def confidence_region(
@@ -90,7 +88,30 @@ class Inferring:
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return self._region(level, kind, anytime, moment_bound)
+        check_choice("kind", kind, KINDS)
+        sandwich, prediction = self._sandwich(), self._prediction(kind)
+        place = self.protocol_.geometry, self.server_.estimate()
+        rest: dict[str, Any] = {
+            "level": level,
+            "working_region": self.protocol_.working_region,
+            "coordinates": self._coordinates(),
+        }
+        calibration = self._calibration(anytime, kind)
+        if self._n_warned_of != self.server_.n_participants:  # fit() said so
+            notices.warn_if_cut(self.server_)
+        region: WaldRegion | ScoreRegion
+        if kind == "score":
+            place = chart_of_scores(self.protocol_), place[1]
+            calibration = self._widened(calibration, prediction.covariance, moment_bound)
+            region = ScoreRegion(*place, prediction, calibration=calibration, **rest)
+        else:
+            score_covariance = sandwich.hessian @ sandwich.covariance @ sandwich.hessian
+            calibration = self._widened(calibration, score_covariance, moment_bound)
+            region = WaldRegion(*place, sandwich.covariance, calibration=calibration, **rest)
+            notices.warn_about_hessian(sandwich)
+            notices.warn_if_weak(sandwich, prediction, self.protocol_.inference)
+        notices.warn_about_region(region)
+        return region
 
     def test(
         self,
@@ -121,7 +142,8 @@ class Inferring:
         -----
         HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
         """
-        return float(self._region(0.95, kind, anytime, moment_bound).pvalue(point))
+        region = self.confidence_region(kind=kind, anytime=anytime, moment_bound=moment_bound)
+        return float(region.pvalue(point))
 
     def functional(
         self,
@@ -169,7 +191,7 @@ class Inferring:
             If h has a kink or a stationary point within the uncertainty of the parameter, or bends
             strongly over it.
         """
-        region = self._region(0.95, kind, anytime, moment_bound)
+        region = self.confidence_region(kind=kind, anytime=anytime, moment_bound=moment_bound)
         if isinstance(region, ScoreRegion):
             if transform is not None:
                 raise ProtocolError(
@@ -218,28 +240,6 @@ class Inferring:
         squares = change.T @ np.linalg.solve(score_covariance, change)
         return BiasedLook(calibration, float(np.linalg.norm(squares, 2)))
 
-    def _region(self, level, kind, anytime, moment_bound):
-        """Region of a kind, with warnings for the caller of a public method."""
-        check_choice("kind", kind, KINDS)
-        sandwich, prediction = self._sandwich(), self._prediction(kind)
-        place = self.protocol_.geometry, self.server_.estimate()
-        rest = level, self.protocol_.working_region, self._coordinates()
-        calibration = self._calibration(anytime, kind)
-        if self._n_warned_of != self.server_.n_participants:  # fit() said so
-            notices.warn_if_cut(self.server_)
-        if kind == "score":
-            place = chart_of_scores(self.protocol_), place[1]
-            calibration = self._widened(calibration, prediction.covariance, moment_bound)
-            region = ScoreRegion(*place, prediction, *rest, calibration)
-        else:
-            score_covariance = sandwich.hessian @ sandwich.covariance @ sandwich.hessian
-            calibration = self._widened(calibration, score_covariance, moment_bound)
-            region = WaldRegion(*place, sandwich.covariance, *rest, calibration)
-            notices.warn_about_hessian(sandwich)
-            notices.warn_if_weak(sandwich, prediction, self.protocol_.inference)
-        notices.warn_about_region(region)
-        return region
-
     def _warn_if_clipped(self):
         """Warn of the bias that clipping can cause, once there is a region to compare it with."""
         try:
@@ -254,10 +254,6 @@ class Inferring:
         hessian = sandwich.hessian + self._clipping.hessian_change(*place, steps)
         notices.warn_if_clipped(self._clipping, change, hessian, sandwich, loss)
         self._clipping = self._clipping._replace(given=(), kept=())  # data are not kept
-
-    def _coordinates(self):
-        """Coordinates of the user, None where they are those of the protocol."""
-        return None
 
     def _sandwich(self):
         check_is_fitted(self, "server_")

@@ -48,9 +48,6 @@ class LocationEstimator(BasePrivateEstimator):
     def _to_internal(self, X):
         return self._coordinates(X.shape[-1]).to_internal(X)
 
-    def _from_internal(self, points):
-        return self._coordinates(points.shape[-1]).from_internal(points)
-
     def _width(self):
         shape = self.protocol_.geometry.shape
         return shape[0] if self.space is None else self.space.shape[0]
@@ -71,24 +68,6 @@ class LocationEstimator(BasePrivateEstimator):
         check_is_fitted(self, "server_")
         rows = self._check_rows(X, reset=False)
         return np.broadcast_to(self.estimate_, (len(rows), *np.shape(self.estimate_))).copy()
-
-    def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss of the rows at the estimate.
-
-        Rows are not clipped, so that a search over bounds of the data compares one loss.
-
-        Parameters
-        ----------
-        X : array-like, shape [n, *data_shape]
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-        """
-        check_is_fitted(self, "server_")
-        return -self._mean_loss(self._to_internal(self._check_rows(X, reset=False)))
 
 
 @shared_docstring
@@ -154,8 +133,9 @@ class PrivateMEstimator(LocationEstimator):
     ):
         self._keep(locals())
 
-    def _loss_names(self):
-        return (self.loss.name,)
+    @property
+    def _losses(self):
+        return (self.loss,)
 
     def _make_loss(self, space, center):
         return check_registered(self.loss)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
@@ -15,6 +17,9 @@ from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses import LogisticRegressionLoss
 from geomstats_ldp.mechanisms.streams import Seed
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @shared_docstring
@@ -61,6 +66,7 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     True
     """
 
+    _losses = (LogisticRegressionLoss,)
     classes: ArrayLike | None
 
     def __init__(
@@ -87,9 +93,6 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True  # a few rows with much noise
         return tags
-
-    def _loss_names(self):
-        return (LogisticRegressionLoss.name,)
 
     def _make_loss(self, space, center):
         return LogisticRegressionLoss(**self._loss_arguments(space))
@@ -132,8 +135,11 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
         classes = self._public_classes()
         self.classes_ = np.array([0, 1]) if classes is None else classes
 
-    def _adopt_labels(self, y):
+    def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
+        """Emulate one participant per row and its class; see `PrivateLinearRegression.fit`."""
+        super().fit(X, y, groups)
         self.classes_ = self._classes_of(np.asarray(y))
+        return self
 
     @property
     def coef_(self) -> np.ndarray:

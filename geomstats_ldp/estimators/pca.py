@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -163,12 +162,12 @@ class PrivatePCA(
             )
         return projection_on(self.initial_point, "initial_point")
 
-    def _loss_names(self):
-        return (PCALoss.name if self._is_direction else SubspaceLoss.name,)
+    @property
+    def _losses(self):
+        return (PCALoss if self._is_direction else SubspaceLoss,)
 
     def _make_loss(self, space, center):
-        loss = PCALoss if self._is_direction else SubspaceLoss
-        return loss(norm_bound=self.norm_bound)
+        return self._losses[0](norm_bound=self.norm_bound)
 
     def _check_query_region(self, query_region):
         if not query_region.radius < math.pi / 2 * self._unit_of_radius:
@@ -287,22 +286,3 @@ class PrivatePCA(
         """
         check_is_fitted(self, "server_")
         return finite_array("X", X, ("n", self._n_features_out)) @ self.components_
-
-    def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss: half the mean squared length of the rows' projections.
-
-        Rows are not clipped, so that a search over `norm_bound` compares one loss.
-
-        Parameters
-        ----------
-        X : array-like, shape [n, n_features]
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-        """
-        check_is_fitted(self, "server_")
-        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
-        return -self._mean_loss(X)

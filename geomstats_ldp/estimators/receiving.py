@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,10 +19,32 @@ from geomstats_ldp.validation import check_shape
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_Method = TypeVar("_Method", bound=Callable)
+
+
+def _expects_messages(estimator):
+    started = hasattr(estimator, "server_") and not estimator._planned_by_fit
+    what = estimator._rows_and_messages
+    if what is None or started or estimator.initial_point is not None:
+        return True
+    raise AttributeError(
+        f"partial_fit takes {what}, so it is there only once a collection is open: call "
+        "start(n_features), or set initial_point"
+    )
+
+
+#: Typed, as that of scikit-learn is not.
+_once_open: Callable[[_Method], _Method] = available_if(_expects_messages)
+
 
 class Receiving(Collecting):
     """Collection that consumes private messages."""
 
+    #: What `partial_fit` and `fit` take, for an error, where messages have another shape than rows
+    #: of data; there is no such method then until a collection is open.
+    _rows_and_messages: ClassVar[str | None] = None
+
+    @_once_open
     def partial_fit(
         self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
     ) -> Self:
@@ -37,7 +59,8 @@ class Receiving(Collecting):
             the i-th query from here on, projected to the tangent space there. Data go into `fit`,
             which randomises them: here nothing protects them, and a warning is all there is.
             After `fit` an array continues past the rows `fit` planned for; a plan that was made
-            beforehand, with `n_participants`, is kept.
+            beforehand, with `n_participants`, is kept. Of regressions and covariance matrices,
+            whose rows of data have another shape, there is this method once a collection is open.
         y : None
             Ignored.
 
@@ -102,47 +125,6 @@ class Receiving(Collecting):
         server.replay_transcript(transcript)
         if not started:
             self._adopt(server)
-
-
-def _expects_messages(estimator):
-    started = hasattr(estimator, "server_") and not estimator._planned_by_fit
-    if started or estimator.initial_point is not None:
-        return True
-    raise AttributeError(
-        f"partial_fit takes {estimator._rows_and_messages}, so it is there only once a "
-        "collection is open: call start(n_features), or set initial_point"
-    )
-
-
-class ReceivingOnceOpen(Receiving):
-    """Collection whose messages have another shape than the rows of data."""
-
-    #: What `partial_fit` and `fit` take, for an error.
-    _rows_and_messages: ClassVar[str]
-
-    @available_if(_expects_messages)
-    def partial_fit(
-        self, messages: Message | Sequence[Message] | Transcript | ArrayLike, y: Any = None
-    ) -> Self:
-        """Consume private messages; there is such a method once a collection is open.
-
-        Parameters
-        ----------
-        messages : Message, list of Message, Transcript, or array-like [n, *point_shape]
-            As for the other estimators.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        MessageError
-            If a message is refused. The state is what it was before the call.
-        """
-        return super().partial_fit(messages)
 
 
 def _is_message_list(messages):

@@ -100,6 +100,7 @@ class PrivateLinearRegression(Regressor):
     True
     """
 
+    _losses = (LinearRegressionLoss,)
     _widest = _WIDEST_TARGET
 
     target_bound: float
@@ -122,9 +123,6 @@ class PrivateLinearRegression(Regressor):
         random_state: Seed = None,
     ):
         self._keep(locals())
-
-    def _loss_names(self):
-        return (LinearRegressionLoss.name,)
 
     def _make_loss(self, space, center):
         return LinearRegressionLoss(**self._loss_arguments(space), target_bound=self.target_bound)
@@ -178,6 +176,8 @@ class PrivateHuberRegression(Regressor):
     True
     """
 
+    _losses = (HuberRegressionLoss,)
+
     scale: float
 
     def __init__(
@@ -198,9 +198,6 @@ class PrivateHuberRegression(Regressor):
         random_state: Seed = None,
     ):
         self._keep(locals())
-
-    def _loss_names(self):
-        return (HuberRegressionLoss.name,)
 
     def _make_loss(self, space, center):
         return HuberRegressionLoss(**self._loss_arguments(space), scale=self.scale)

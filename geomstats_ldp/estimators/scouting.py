@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from geomstats_ldp.emulation_in_rounds import emulate_in_rounds
 from geomstats_ldp.estimators import notices
+from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.collecting import SCOUT
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms import make_mechanism, seed_sequence
@@ -52,22 +53,8 @@ class Scouted(NamedTuple):
     parameters: dict
 
 
-class Scouting:
-    """Mixin of estimators with parameters that may be "scout"."""
-
-    epsilon: float | dict[str, float]
-    delta: float
-    mechanism: str
-    initial_point: Any
-    random_state: Any
-    _make_space: Any
-    _check_rows: Any
-    _planned_by_fit: bool
-    get_params: Any
-
-    #: Parameters that may be "scout".
-    _scoutable: ClassVar[tuple[str, ...]]
-    _refuse_scouts: Any
+class Scouting(BasePrivateEstimator):
+    """Base of estimators with parameters that may be "scout"."""
 
     @abstractmethod
     def _start_protocol(self, width) -> Protocol:
@@ -149,26 +136,13 @@ class Scouting:
     def fit(self, X: ArrayLike, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Emulate one participant per row, in row order, from the start.
 
-        Parameters
-        ----------
-        X : array-like, shape [n_participants, *data_shape]
-            Raw data. Each row is seen by the code of its own participant only, which clips it to
-            the public bounds and releases one message. A memory map of floats is read block by
-            block. Where a parameter is "scout" the first rows are those of the scouts.
-        y : None
-            Ignored.
-        groups : array-like of str, shape [n_participants], optional
-            Public name of the group of each participant, where `epsilon` has groups; not where
-            scouts are asked.
-
-        Returns
-        -------
-        self : object
+        Where a parameter is "scout" the first rows are those of the scouts, and there are no
+        `groups`. See `PrivateFrechetMean.fit`.
         """
         sought = self._sought()
         if not sought:
-            vars(self).pop("scouted_", None)
-            return super().fit(X, y, groups)  # type: ignore[misc]
+            self.__dict__.pop("scouted_", None)
+            return super().fit(X, y, groups)
         if groups is not None and not isinstance(self.epsilon, dict):  # see scout_plan
             raise ProtocolError(
                 f"groups must be None where {sought[0]}={SCOUT!r}: scouts have one epsilon"
@@ -186,7 +160,7 @@ class Scouting:
         found.pop("random_state", None)
         parameters = self.get_params(deep=False)
         fitted = {name: part for name, part in vars(study).items() if name not in parameters}
-        vars(self).update(fitted, scouted_=Scouted(plan, n_scouts, found))
+        self.__dict__.update(fitted, scouted_=Scouted(plan, n_scouts, found))
         return self
 
 

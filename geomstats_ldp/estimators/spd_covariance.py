@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
@@ -11,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.documentation import shared_docstring
-from geomstats_ldp.estimators.receiving import ReceivingOnceOpen
 from geomstats_ldp.estimators.rows import unquoted
 from geomstats_ldp.estimators.tuning import Tuning
 from geomstats_ldp.geometry.spaces import space_from_spec
@@ -19,15 +16,12 @@ from geomstats_ldp.losses import SPDLikelihoodLoss
 from geomstats_ldp.mechanisms.streams import Seed
 from geomstats_ldp.validation import check_scale, finite_array
 
-if TYPE_CHECKING:
-    pass
-
 #: Share of Gaussian rows that the default initial point expects to be within the bound.
 _WITHIN_BOUND = 0.99
 
 
 @shared_docstring
-class PrivateSPDCovariance(ReceivingOnceOpen, BasePrivateEstimator):
+class PrivateSPDCovariance(BasePrivateEstimator):
     r"""Covariance matrix of centred vectors from one private message per participant.
 
     The target is the second moment :math:`E[y y^T]` of rows y clipped to norm `norm_bound`: about
@@ -90,6 +84,7 @@ class PrivateSPDCovariance(ReceivingOnceOpen, BasePrivateEstimator):
     (2, 2)
     """
 
+    _losses = (SPDLikelihoodLoss,)
     _rows_and_messages = "matrices where fit takes vectors"
 
     norm_bound: float
@@ -127,9 +122,6 @@ class PrivateSPDCovariance(ReceivingOnceOpen, BasePrivateEstimator):
         bound = check_scale("norm_bound", self.norm_bound)
         return bound**2 / stats.chi2.ppf(_WITHIN_BOUND, size) * np.eye(size)
 
-    def _loss_names(self):
-        return (SPDLikelihoodLoss.name,)
-
     def _make_loss(self, space, center):
         return SPDLikelihoodLoss(norm_bound=self.norm_bound)
 
@@ -162,22 +154,3 @@ class PrivateSPDCovariance(ReceivingOnceOpen, BasePrivateEstimator):
         check_is_fitted(self, "server_")
         rows = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
         return np.einsum("ni,ij,nj->n", rows, self.precision_, rows)
-
-    def score(self, X: ArrayLike, y: Any = None) -> float:
-        """Minus the mean loss: Gaussian log-likelihood of a row, plus m log(2 pi) / 2.
-
-        Rows are not clipped, so that a search over `norm_bound` compares one likelihood.
-
-        Parameters
-        ----------
-        X : array-like, shape [n, n_features]
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        score : float
-        """
-        check_is_fitted(self, "server_")
-        X = unquoted("X", validate_data, self, X, dtype=np.float64, reset=False)
-        return -self._mean_loss(X)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators import notices
+from geomstats_ldp.estimators.base import BasePrivateEstimator
 from geomstats_ldp.estimators.frechet import PrivateFrechetMean
 from geomstats_ldp.exceptions import NotReadyError, ProtocolError
 from geomstats_ldp.inference.functional import SmoothFunctional
@@ -27,23 +28,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class ComponentVariances:
-    """Mixin of `PrivatePCA`: the order of components, and their variances.
+class ComponentVariances(BasePrivateEstimator):
+    """What `PrivatePCA` knows of the order of components, and of their variances.
 
     A score knows the second moment up to a multiple of the identity. Differences of eigenvalues
     come with the messages, in rounds with their covariance; their sum, the mean squared length of
     a clipped row, does not, and is asked of other people.
     """
 
-    server_: Any
-    protocol_: Any
     norm_bound: float | str
-    epsilon: float | dict[str, float]
-    delta: float
-    mechanism: str
-    random_state: Any
     n_components: int
-    _check_rows: Any
 
     # ---------------------------------------------------------------- the total
 

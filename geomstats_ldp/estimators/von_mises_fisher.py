@@ -61,6 +61,7 @@ class PrivateVMFLocation(Scouting, LocationEstimator):
     True
     """
 
+    _losses = (VonMisesFisherLoss,)
     _min_features = 2
     _retraction = "projection"
     _scoutable = ("initial_point",)
@@ -90,9 +91,6 @@ class PrivateVMFLocation(Scouting, LocationEstimator):
 
     def _make_center(self, space):
         return unit_vector(self.initial_point, space.dim + 1)
-
-    def _loss_names(self):
-        return (VonMisesFisherLoss.name,)
 
     def _make_loss(self, space, center):
         return VonMisesFisherLoss(kappa=self.kappa)
