@@ -9,7 +9,7 @@ from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.curvature import whitening_range
 from geomstats_ldp.score_regression.fit import into_region
-from geomstats_ldp.server.state_checks import check_moments
+from geomstats_ldp.server.state_checks import check_second_moments
 
 #: Relative error of sums of many terms, generously.
 _ROUNDING = 1e-6
@@ -101,4 +101,4 @@ def _check_sums(protocol, state):
     if np.any(trace[state.counts == 0] != 0) or np.any(state.sums[state.counts == 0] != 0):
         raise MessageError("sums of no messages must be zero")
     mean = state.sums / np.sqrt(np.maximum(limit, 1.0))[..., None]
-    check_moments("outer", state.outer, trace, {"counts and sums": mean[..., None]})
+    check_second_moments("outer", state.outer, trace, {"counts and sums": mean[..., None]})

@@ -258,10 +258,10 @@ def _check_unexplained(sums, dim, scale):
     """Check stacked sums; `scale` is the trace of D D^T to which rounding is relative."""
     mean = sums.d[..., None] / np.sqrt(sums.n_pairs)[:, None, None]
     slope = sums.dx / np.sqrt(sums.squared_radius / dim)[:, None, None]
-    check_moments("sums_dd", sums.dd, scale, {"sums_d": mean, "sums_dx": slope})
+    check_second_moments("sums_dd", sums.dd, scale, {"sums_d": mean, "sums_dx": slope})
 
 
-def check_moments(name, second, scale, parts):
+def check_second_moments(name, second, scale, parts):
     """Raise MessageError unless sums of outer products are no less than what other sums explain.
 
     Parameters
