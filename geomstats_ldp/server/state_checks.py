@@ -235,8 +235,7 @@ def _check_moments(sums, dim, n_cycles):
     rest = RegressionSums(*(a - b.sum(axis=0) for a, b in zip(whole, cycles)))
     _check_unexplained(cycles, dim, np.trace(cycles.dd, axis1=1, axis2=2))
     if rest.n_pairs > 0:
-        stacked = RegressionSums(*(part[None] for part in rest))
-        _check_unexplained(stacked, dim, np.trace(whole.dd)[None])
+        _check_unexplained(rest, dim, np.trace(whole.dd))
     else:
         _check_sizes(rest, whole, _ROUNDING)
     _check_open_cycle(sums)
@@ -249,15 +248,14 @@ def _check_open_cycle(sums):
     current = RegressionSums(*(values[CURRENT] for values in sums))
     _check_sizes(current, current, 1 + _ROUNDING)
     if current.n_pairs > 0:
-        centred = RegressionSums(*(part[None] for part in current))
-        centred = centred._replace(dx=np.zeros_like(centred.dx))
-        _check_unexplained(centred, len(current.d), np.trace(current.dd)[None])
+        centred = current._replace(dx=np.zeros_like(current.dx))
+        _check_unexplained(centred, len(current.d), np.trace(current.dd))
 
 
 def _check_unexplained(sums, dim, scale):
-    """Check stacked sums; `scale` is the trace of D D^T to which rounding is relative."""
-    mean = sums.d[..., None] / np.sqrt(sums.n_pairs)[:, None, None]
-    slope = sums.dx / np.sqrt(sums.squared_radius / dim)[:, None, None]
+    """Check sums, also stacked; rounding is relative to the trace `scale` of D D^T."""
+    mean = sums.d[..., None] / np.sqrt(sums.n_pairs)[..., None, None]
+    slope = sums.dx / np.sqrt(sums.squared_radius / dim)[..., None, None]
     check_second_moments("sums_dd", sums.dd, scale, {"sums_d": mean, "sums_dx": slope})
 
 
