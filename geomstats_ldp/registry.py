@@ -31,7 +31,19 @@ class Registry(dict):
     def add(self, name: str, thing: Any) -> Any:
         """Make a thing known; one that is known already takes the place of its former self.
 
-        ProtocolError if the name is no string, is empty, or is taken by a thing with other facts.
+        Parameters
+        ----------
+        name : str
+        thing : object
+
+        Returns
+        -------
+        thing : object
+
+        Raises
+        ------
+        ProtocolError
+            If the name is no string, is empty, or is taken by a thing with other facts.
         """
         if not (isinstance(name, str) and name):
             raise ProtocolError(f"name must be a string that is not empty; got {name!r}")
@@ -44,7 +56,21 @@ class Registry(dict):
         return thing
 
     def find(self, name: str) -> Any:
-        """Return what a name stands for; ProtocolError if there is nothing in this process."""
+        """Return what a name stands for.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        thing : object
+
+        Raises
+        ------
+        ProtocolError
+            If nothing of that name is registered in this process.
+        """
         if not (isinstance(name, str) and name in self):
             raise ProtocolError(
                 f"{self._kind} must be one of {sorted(self)}; got {name!r}. One of your own has "
@@ -55,11 +81,27 @@ class Registry(dict):
 
 
 def add_class(registry: Registry, cls: _Class, base: type) -> _Class:
-    """Add a concrete subclass of `base` to a registry, under its ``name``, and return it.
+    """Add a concrete subclass of `base` to a registry, under its ``name``.
 
     The same class defined again, as when a notebook cell is run twice, takes the place of its
-    former self. ProtocolError if the class is not a concrete subclass of `base`, has no name of its
-    own, or its name is taken by another class.
+    former self.
+
+    Parameters
+    ----------
+    registry : Registry
+    cls : type
+    base : type
+
+    Returns
+    -------
+    cls : type
+        The class itself, so that registering can be a decorator.
+
+    Raises
+    ------
+    ProtocolError
+        If the class is not a concrete subclass of `base`, has no name of its own, or its name is
+        taken by another class.
     """
     kind = base.__name__
     if not (inspect.isclass(cls) and issubclass(cls, base)):

@@ -21,8 +21,7 @@ def check_fingerprint(what, published, fingerprint):
     """Raise ProtocolError if a fingerprint is given, and is not that of what was published."""
     if fingerprint is not None and published.fingerprint != fingerprint:
         raise ProtocolError(
-            f"{what} must be the one with fingerprint {str(fingerprint)[:12]}; "
-            f"got {published.fingerprint[:12]}"
+            f"{what} must be the one with fingerprint {fingerprint}; got {published.fingerprint}"
         )
 
 
