@@ -74,10 +74,6 @@ class DataReader:
         What the public bounds did to the rows so far.
     mechanisms : list of Mechanism
         Of the groups of participants.
-    is_compiled : bool
-        Whether the engine is compiled, and the loss and all mechanisms have twins.
-    loss_in_loops, mechanisms_in_loops : object, and list of object
-        The twins of loss and mechanisms if so, or else these themselves.
     """
 
     def __init__(self, server, convert=None):
@@ -85,10 +81,6 @@ class DataReader:
         self._convert, self._twin = convert, server.engine.twin
         self.clipping = Clipping()
         self.mechanisms = list(server.protocol.mechanisms.values())
-        twins = [each.twin() for each in (self.loss, *self.mechanisms)]
-        self.is_compiled = self._twin is not None and None not in twins
-        in_loops = twins if self.is_compiled else (self.loss, *self.mechanisms)
-        self.loss_in_loops, *self.mechanisms_in_loops = in_loops
 
     def converted(self, rows):
         """Rows in the coordinates of the protocol."""

@@ -165,8 +165,11 @@ class _Run(DataReader):
     def __init__(self, server, convert=None):
         super().__init__(server, convert)
         self._server, self._state = server, copy.deepcopy(server.state)
-        self._compute = _compiled_emulate_rounds if self.is_compiled else emulate_rounds
-        geometry = server.engine.geometry if self.is_compiled else self.geometry
+        self._compute, in_loops = emulate_rounds, (self.geometry, self.loss, *self.mechanisms)
+        twins = (server.engine.twin, *(each.twin() for each in in_loops[1:]))
+        if None not in twins:
+            self._compute, in_loops = _compiled_emulate_rounds, twins
+        geometry, loss, *mechanisms = in_loops
         rest = (
             server.protocol.working_region,
             server.protocol.schedule,
@@ -174,10 +177,7 @@ class _Run(DataReader):
             participant_scratch(self.geometry),
             np.empty((2 * server.protocol.pairs_per_round, *self.geometry.shape)),
         )
-        self._crowds = [
-            Crowd(geometry, self.loss_in_loops, mechanism, *rest)
-            for mechanism in self.mechanisms_in_loops
-        ]
+        self._crowds = [Crowd(geometry, loss, mechanism, *rest) for mechanism in mechanisms]
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, let the server adopt the outcome, and say what clipping did."""

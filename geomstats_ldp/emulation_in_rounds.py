@@ -11,20 +11,16 @@ import copy
 import math
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 from tqdm.auto import tqdm
 
-from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.data_reader import DataReader, RowQueue
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import dispatch
-from geomstats_ldp.losses import score_coords
 from geomstats_ldp.losses.curvature import check_curvature_rounds, curvature_answers
-from geomstats_ldp.mechanisms import make_streams, release_into, seed_sequence
-from geomstats_ldp.participant import participant_scratch
+from geomstats_ldp.losses.scoring import frame_scores
+from geomstats_ldp.mechanisms import make_streams, seed_sequence
 from geomstats_ldp.score_regression import with_messages, without_messages
 from geomstats_ldp.score_regression.curvature import directions_of_queries
 
@@ -42,52 +38,6 @@ def block_size(n_rows):
     if n_rows is None or n_rows <= BLOCK:
         return BLOCK
     return math.ceil(n_rows / (4 * math.ceil(n_rows / (4 * BLOCK))))
-
-
-class Asked(NamedTuple):
-    """What the participants of a block share.
-
-    Attributes
-    ----------
-    geometry : Geometry or its twin
-    loss : Loss or its twin
-    mechanism : Mechanism or its twin
-    points : array, shape [n_directions, *point_shape]
-        Query points of the round; row i of it answers the one of index i modulo their number.
-    first : int
-        Place of the first row of the block in the round.
-    """
-
-    geometry: Any
-    loss: Any
-    mechanism: Any
-    points: np.ndarray
-    first: int
-
-
-def answer_rows(asked, data, variates, scratch, messages):
-    """Make the messages of clipped rows; runs in both engines.
-
-    Parameters
-    ----------
-    asked : Asked
-    data : array, shape [n, *data_shape]
-    variates : array, shape [n, n_variates]
-    scratch : tuple
-        See `participant_scratch`.
-    messages : array, shape [n, dim]
-        Receives the messages in frame coordinates at their query points.
-    """
-    geometry, (vector, coords) = asked.geometry, scratch
-    score = coords[0, : dispatch.dim(geometry)]
-    index = asked.first % asked.points.shape[0]
-    for i in range(data.shape[0]):
-        score_coords(asked.loss, geometry, asked.points[index], data[i], vector, score)
-        release_into(asked.mechanism, score, variates[i], coords[1], messages[i])
-        index = index + 1 if index + 1 < asked.points.shape[0] else 0
-
-
-_compiled_answer_rows = cached_njit(answer_rows, allocates=False)
 
 
 def emulate_in_rounds(server, data, random_state=None, progress=False, convert=None, groups=None):
@@ -129,8 +79,9 @@ class _RoundRun(DataReader):
         check_curvature_rounds(server.protocol.rounds, self.loss, self.geometry)
         self._server, self._work = server, copy.copy(server)
         self._groups, self._n_taken = groups, 0
+        self._is_compiled = None not in (server.engine.twin, self.loss.twin())
         # Interpreted code would only make threads wait for each other.
-        self._n_threads = joblib.effective_n_jobs(-1) if self.is_compiled else 1
+        self._n_threads = joblib.effective_n_jobs(-1) if self._is_compiled else 1
 
     def check_all(self, blocks):
         """Raise ValueError at the first wrong one of blocks of `BLOCK` rows, on all cores."""
@@ -141,7 +92,7 @@ class _RoundRun(DataReader):
 
     def _own_twin(self):
         """Twin for one task: some hold scratch, and threads that shared one would spoil it."""
-        return self.geometry.twin() if self.is_compiled else None
+        return self.geometry.twin() if self._is_compiled else None
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks round by round, and say what clipping did."""
@@ -189,40 +140,32 @@ class _RoundRun(DataReader):
         rows, clipping = self.clipped(rows, twin)
         messages = np.empty((len(rows), self.geometry.dim))
         indices, streams = np.empty(len(rows), dtype=np.int64), make_streams(seed)
-        by_group = points.reshape(len(places), -1, *points.shape[1:])
-        cycle = np.arange(by_group.shape[1])
+        cycle = np.arange(len(points) // len(places))
         for group, n_members in enumerate(_sizes(groups, len(rows), len(places))):
             # A slice takes no copies.
             members = slice(None) if groups is None else np.flatnonzero(groups == group)
-            place = int(places[group])
-            parts = twin or self.geometry, self.loss_in_loops, self.mechanisms_in_loops[group]
-            variates = self.mechanisms[group].draw(n_members, streams)
-            turns = np.tile(np.roll(cycle, -place), 1 + n_members // len(cycle))
+            turns = np.tile(np.roll(cycle, -int(places[group])), 1 + n_members // len(cycle))
             indices[members] = group * len(cycle) + turns[:n_members]
-            if directions is not None:
-                asked = self.mechanisms[group], points, directions, indices[members]
-                messages[members] = self._about_curvature(*asked, rows[members], variates)
-                continue
-            asked = Asked(*parts, by_group[group], place)
-            messages[members] = self._messages(asked, rows[members], variates)
+            mechanism = self.mechanisms[group]
+            variates = mechanism.draw(n_members, streams)
+            if directions is None:
+                asked = points, indices[members], rows[members]
+                answers = frame_scores(self.loss, self.geometry, *asked, twin)
+            else:
+                asked = mechanism, points, directions, indices[members]
+                answers = self._curvatures(*asked, rows[members])
+            messages[members] = mechanism.release(answers, variates)
         answers = np.full(len(rows), nothing.n_opened - 1), indices, messages
         return with_messages(nothing, *answers), answers, clipping
 
-    def _messages(self, asked, rows, variates):
-        """Messages of clipped rows of one group, shape [n, dim]."""
-        messages = np.empty((len(rows), self.geometry.dim))
-        compute = _compiled_answer_rows if self.is_compiled else answer_rows
-        compute(asked, rows, variates, participant_scratch(self.geometry), messages)
-        return messages
-
-    def _about_curvature(self, mechanism, points, directions, indices, rows, variates):
-        """Messages of clipped rows in a round that asks for curvature, shape [n, dim]."""
+    def _curvatures(self, mechanism, points, directions, indices, rows):
+        """What clipped rows answer in a round that asks for curvature, shape [n, dim]."""
         answers = np.empty((len(rows), self.geometry.dim))
         for index in np.unique(indices):
             asked = self.loss, self._work.protocol, mechanism, points[index], directions[index]
             own = indices == index
             answers[own] = curvature_answers(*asked, rows[own])
-        return mechanism.release(answers, variates)
+        return answers
 
     def _add(self, sums, answers, clipping, bar):
         """Add the messages of a block to the open round."""

@@ -31,8 +31,8 @@ from geomstats_ldp import (
 from geomstats_ldp.emulation import emulate
 from geomstats_ldp.losses import loss_of
 from geomstats_ldp.losses.rows import clip_data
+from geomstats_ldp.losses.scoring import frame_scores
 from geomstats_ldp.mechanisms import make_streams
-from geomstats_ldp.participant import participant_scratch
 from geomstats_ldp.planning.oracle import population_covariance, population_hessian
 from geomstats_ldp.replication.study.designs import FiniteLaw, load_design
 from geomstats_ldp.replication.study.tuning import design_protocol
@@ -245,19 +245,16 @@ class Crowd:
     """People who answer for themselves, in compiled code."""
 
     def __init__(self, protocol):
-        geometry, mechanism = protocol.geometry, protocol.mechanism
-        self._parts = geometry.twin(), loss_of(protocol).twin(), mechanism.twin()
-        self._scratch = participant_scratch(geometry)
-        self._dim = geometry.dim
+        self._geometry, self._loss = protocol.geometry, loss_of(protocol)
+        self._mechanism = protocol.mechanism
 
     def add_answers(self, server, number, data, variates):
         """Let people answer the questions of a round, and tell the server."""
-        points, messages = server.points(number), np.empty((len(data), self._dim))
-        asked = emulation_in_rounds.Asked(*self._parts, points, 0)
-        # By the name of its module, where workers find it compiled.
-        answer_rows = emulation_in_rounds._compiled_answer_rows
-        answer_rows(asked, data, variates, self._scratch, messages)
+        points = server.points(number)
         indices = np.arange(len(data)) % len(points)
+        asked = self._loss, self._geometry, points, indices, data
+        scores = frame_scores(*asked, self._geometry.twin())
+        messages = self._mechanism.release(scores, variates)
         server.add_coords(np.full(len(data), number), indices, messages)
 
 

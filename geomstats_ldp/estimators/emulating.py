@@ -55,7 +55,8 @@ class Emulating(Collecting):
         data = self._rows(X, y)
         self._check_known_shape("X", data)
         server = self._new_server(self._make_protocol(self._n_features_of(data), len(data)))
-        clipping = self._emulate(server, data, groups)
+        run = emulate, emulate_in_rounds
+        clipping = self._run(*run, server, data, groups, len(data))
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, clipping)
 
@@ -70,10 +71,6 @@ class Emulating(Collecting):
     def _fit_rows(self, rows):
         """Fit to data, each row with its target if there is one."""
         return self.fit(rows)
-
-    def _emulate(self, server, data, groups):
-        """Run the emulation of rows in memory, and return what clipping did."""
-        return self._run(emulate, emulate_in_rounds, server, data, groups, len(data))
 
     def fit_blocks(
         self,

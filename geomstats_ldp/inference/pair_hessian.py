@@ -30,13 +30,7 @@ def guarded_hessian(
 ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Hessian that can be inverted, and its guard, block by block.
 
-    Parameters
-    ----------
-    regression : PairRegression
-    score_covariance : array, shape [dim, dim]
-        Of one released score of the regression.
-    protocol : Protocol
-    n_participants : int
+    `score_covariance` is that of one released score of the regression.
 
     Returns
     -------
@@ -84,21 +78,9 @@ def shrink_hessian(regression, hessian_range=None, flat=None):
     .. math:: \rho = \max\{0, 1 - (d(d+1)/2 - 1) (v/q) / \|H_0\|_F^2\}
 
     is the positive-part shrinkage factor. It tends to one, so consistency is kept. Under a public
-    range of the eigenvalues rho is at most the share of `deviatoric_size` in it plus noise.
-
-    Parameters
-    ----------
-    regression : PairRegression
-    hessian_range : tuple (low, high), optional
-    flat : float, optional
-        Multiple of the identity that another block is known to be: the whole is shrunk to it, with
-        one dimension more.
-
-    Returns
-    -------
-    hessian : array, shape [dim, dim]
-    kept : float
-        The factor rho; one where there is nothing to shrink.
+    range of the eigenvalues rho is at most the share of `deviatoric_size` in it plus noise. Where
+    another block is known to be a `flat` multiple of the identity the whole is shrunk to it, with
+    one dimension more. Returns the Hessian and rho; one where there is nothing to shrink.
     """
     dim = len(regression.hessian)
     variance = np.trace(regression.score_covariance) / (2 * dim)

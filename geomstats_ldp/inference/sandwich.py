@@ -15,10 +15,7 @@ from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.pair_hessian import guarded_hessian
 from geomstats_ldp.schedules import gain
 from geomstats_ldp.score_regression import ScoreFit
-from geomstats_ldp.score_regression.shrinkage import (
-    clip_eigenvalues,
-    covariance_floor,
-)
+from geomstats_ldp.score_regression.shrinkage import known_covariance
 from geomstats_ldp.server.recursion import (
     N_PARTICIPANTS,
     OF_PEOPLE,
@@ -97,14 +94,8 @@ class SandwichEstimate:
 def fit_regression(sums, directions, rule, n_participants):
     """Closed form of the pair regression from the sums over the window.
 
-    Parameters
-    ----------
-    sums : RegressionSums
-    directions : array, shape [n_directions, dim]
-        The cycle, a tight frame with zero sum: the offsets of complete cycles sum to zero and
-        their Gram matrix is (s_n / d) I.
-    rule : InferenceRule
-    n_participants : int
+    The `directions` are the cycle, a tight frame with zero sum, shape [n_directions, dim]: the
+    offsets of complete cycles sum to zero and their Gram matrix is (s_n / d) I.
 
     Raises
     ------
@@ -177,13 +168,6 @@ def horizon_variance(sandwich, hessian, schedule, n_participants):
     return added - start * min(1.0, 0.5 / share)
 
 
-def known_covariance(score_covariance, rule, mechanism, n_participants):
-    """Covariance of one released score, with eigenvalues above what is known of its noise."""
-    spread = np.linalg.eigvalsh(score_covariance)
-    floor = covariance_floor(spread, rule, mechanism, n_participants)
-    return clip_eigenvalues(score_covariance, floor)
-
-
 @dataclass(frozen=True, eq=False)
 class PooledGroups:
     """Regression on the pairs of all groups, in units of the group whose messages tell most.
@@ -207,11 +191,8 @@ class PooledGroups:
     def mean_covariance(self, n_scores, totals, squares):
         """Covariance of one score with which a plain mean errs as much as the weighted one does.
 
-        Parameters
-        ----------
-        n_scores : int
-        totals, squares : array, shape [n_groups]
-            Sums of the weights of the scores and of their squares.
+        `totals` and `squares`, shape [n_groups], are sums of the weights of the scores and of their
+        squares.
         """
         total = totals.sum()
         shares = n_scores * squares / (total * total)
@@ -229,15 +210,6 @@ def pool_groups(state: State, protocol: Protocol) -> PooledGroups:
 
     Weighted least squares: a pair of weight w has half-difference and offset times the root of w.
 
-    Parameters
-    ----------
-    state : State
-    protocol : Protocol
-
-    Returns
-    -------
-    pooled : PooledGroups
-
     Raises
     ------
     NotReadyError
@@ -254,12 +226,12 @@ def pool_groups(state: State, protocol: Protocol) -> PooledGroups:
         return known_covariance(score_covariance, rule, mechanism, n_participants)
 
     pooled = above_noise(regression.score_covariance, protocol.mechanism)
-    if len(windows) == 1:
-        return PooledGroups(sums, regression, pooled, pooled[None])
-    own = [
-        above_noise(_covariance_of_group(part, weight, regression, rule), mechanism)
-        for part, weight, mechanism in zip(windows, weights, mechanisms)
-    ]
+    own = [pooled]
+    if len(windows) > 1:
+        own = [
+            above_noise(_covariance_of_group(part, weight, regression, rule), mechanism)
+            for part, weight, mechanism in zip(windows, weights, mechanisms)
+        ]
     return PooledGroups(sums, regression, pooled, np.stack(own))
 
 

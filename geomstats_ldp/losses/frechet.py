@@ -12,7 +12,7 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.geometry.spaces.product import ProductGeometry
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
-from geomstats_ldp.losses.scoring import score_coords, score_into
+from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.twins import compile_for_twin, jitable
 
@@ -102,12 +102,4 @@ def _score(twin, geometry, point, datum, out):
     scale(-1.0, out)
 
 
-@jitable
-def _score_coords(twin, geometry, point, datum, vector, out):
-    dispatch.log_coords(geometry, datum, point, vector, out)
-    for i in range(dispatch.dim(geometry)):
-        out[i] = -out[i]
-
-
 compile_for_twin(score_into, FrechetTwin, _score)
-compile_for_twin(score_coords, FrechetTwin, _score_coords)

@@ -13,7 +13,7 @@ from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
-from geomstats_ldp.losses.scoring import score_coords, score_into
+from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_scale
 
@@ -117,15 +117,4 @@ def _score(twin, geometry, point, datum, out):
     scale(-1.0 / math.sqrt(1.0 + ratio * ratio), out)
 
 
-@jitable
-def _score_coords(twin, geometry, point, datum, vector, out):
-    dispatch.log_coords(geometry, datum, point, vector, out)
-    squared = 0.0
-    for i in range(dispatch.dim(geometry)):
-        squared += (out[i] / twin.scale) ** 2
-    for i in range(dispatch.dim(geometry)):
-        out[i] *= -1.0 / math.sqrt(1.0 + squared)
-
-
 compile_for_twin(score_into, PseudoHuberTwin, _score)
-compile_for_twin(score_coords, PseudoHuberTwin, _score_coords)

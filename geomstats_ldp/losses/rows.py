@@ -26,13 +26,7 @@ _ROUNDING = 1e-6
 def check_data(loss, geometry, rows, twin=None):
     """Return rows, shape [n, *data_shape], as floats, or raise ValueError as `Loss.check_data`.
 
-    Parameters
-    ----------
-    loss : Loss
-    geometry : Geometry
-    rows : array-like
-    twin : NamedTuple, optional
-        Twin of the geometry, for compiled loops.
+    A twin of the geometry lets compiled loops do it.
     """
     shape = loss.data_shape(geometry)
     check_shape("data", rows, ("n", *shape), ValueError)
@@ -50,18 +44,7 @@ def check_data(loss, geometry, rows, twin=None):
 
 
 def clip_data(loss, geometry, rows, twin=None):
-    """Clip checked rows to the public bounds as `Loss.clip` does.
-
-    Parameters
-    ----------
-    loss, geometry, twin
-        See `check_data`.
-    rows : array, shape [n, *data_shape]
-
-    Returns
-    -------
-    rows : array, shape [n, *data_shape]
-    """
+    """Clip checked rows to the public bounds as `Loss.clip` does; see `check_data`."""
     if twin is None or not _clips_to_ball(loss):
         return np.ascontiguousarray(loss.clip(geometry, rows), dtype=float)
     rows = np.ascontiguousarray(rows)  # rows column by column would be compiled for once more

@@ -1,4 +1,4 @@
-"""The operations that write the score of a loss, compiled for losses that have a twin."""
+"""Scores written in place, of one datum and of many; compiled for losses that have a twin."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
-from geomstats_ldp.twins import compile_by_default, jitable, operation
+from geomstats_ldp.twins import jitable_inline, operation
 
 
 @operation
@@ -30,13 +31,7 @@ def score_into(
     out[...] = loss.score(geometry, point, datum)
 
 
-@jitable
-def _score_coords(loss, geometry, point, datum, vector, out):
-    score_into(loss, geometry, point, datum, vector)
-    dispatch.coordinates(geometry, vector, point, out)
-
-
-@operation
+@jitable_inline
 def score_coords(
     loss: Any,
     geometry: Geometry,
@@ -59,7 +54,43 @@ def score_coords(
     out : array, shape [dim]
         Receives the coordinates.
     """
-    _score_coords(loss, geometry, point, datum, vector, out)
+    score_into(loss, geometry, point, datum, vector)
+    dispatch.coordinates(geometry, vector, point, out)
 
 
-compile_by_default(score_coords, _score_coords)
+def frame_scores(loss, geometry, points, indices, data, twin=None):
+    """Scores of clipped data in frame coordinates, each at its query point.
+
+    A kernel that also randomised them would be compiled for each pair of a loss and a mechanism.
+
+    Parameters
+    ----------
+    loss : Loss
+    geometry : Geometry
+    points : array, shape [n_points, *point_shape]
+    indices : array of int, shape [n]
+        Of the query point of each datum.
+    data : array, shape [n, *data_shape]
+    twin : NamedTuple, optional
+        Twin of the geometry, for a compiled loop if the loss has a twin too.
+
+    Returns
+    -------
+    scores : array, shape [n, dim]
+    """
+    scores, vector = np.empty((len(data), geometry.dim)), np.zeros(geometry.shape)
+    if twin is None or loss.twin() is None:
+        _score_rows(loss, geometry, points, indices, data, vector, scores)
+    else:
+        # Points that may not be written to would be compiled for once more.
+        asked = np.array(points), indices, data
+        _compiled_score_rows(loss.twin(), twin, *asked, vector, scores)
+    return scores
+
+
+def _score_rows(loss, geometry, points, indices, data, vector, scores):
+    for i in range(data.shape[0]):
+        score_coords(loss, geometry, points[indices[i]], data[i], vector, scores[i])
+
+
+_compiled_score_rows = cached_njit(_score_rows, allocates=False)

@@ -58,7 +58,8 @@ def release_into(
 
 
 @cached_njit
-def _release_rows(twin, vectors, variates, out):
+def compiled_release(twin, vectors, variates, out):
+    """Run `release_into` on each row; `out` may be the vectors themselves."""
     scratch = np.empty(vectors.shape[1] + 1)
     for row in range(vectors.shape[0]):
         release_into(twin, vectors[row], variates[row], scratch, out[row])
@@ -239,7 +240,7 @@ class Mechanism(OnDevice, ABC):
         if twin is None:
             out[...] = self.release_rows(self.bound * self._ball_point(rows), draws)
         else:
-            _release_rows(twin, rows, draws, out)
+            compiled_release(twin, rows, draws, out)
         return out.reshape(*shape, self.dim)
 
     def randomise(
