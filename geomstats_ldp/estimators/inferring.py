@@ -91,11 +91,7 @@ class Inferring(Collecting):
         check_choice("kind", kind, KINDS)
         sandwich, prediction = self._sandwich(), self._prediction(kind)
         place = self.protocol_.geometry, self.server_.estimate()
-        rest: dict[str, Any] = {
-            "level": level,
-            "working_region": self.protocol_.working_region,
-            "coordinates": self._coordinates(),
-        }
+        rest: tuple[Any, Any, Any] = level, self.protocol_.working_region, self._coordinates()
         calibration = self._calibration(anytime, kind)
         if self._n_warned_of != self.server_.n_participants:  # fit() said so
             notices.warn_if_cut(self.server_)
@@ -103,11 +99,11 @@ class Inferring(Collecting):
         if kind == "score":
             place = chart_of_scores(self.protocol_), place[1]
             calibration = self._widened(calibration, prediction.covariance, moment_bound)
-            region = ScoreRegion(*place, prediction, calibration=calibration, **rest)
+            region = ScoreRegion(*place, prediction, *rest, calibration)
         else:
             score_covariance = sandwich.hessian @ sandwich.covariance @ sandwich.hessian
             calibration = self._widened(calibration, score_covariance, moment_bound)
-            region = WaldRegion(*place, sandwich.covariance, calibration=calibration, **rest)
+            region = WaldRegion(*place, sandwich.covariance, *rest, calibration)
             notices.warn_about_hessian(sandwich)
             notices.warn_if_weak(sandwich, prediction, self.protocol_.inference)
         notices.warn_about_region(region)
