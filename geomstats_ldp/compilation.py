@@ -46,16 +46,8 @@ _LOGGER = logging.getLogger("geomstats_ldp")
 def digest_of(package, folders):
     """Digest of the modules in folders of a package: sources, or byte code without sources.
 
-    Parameters
-    ----------
-    package : Traversable
-        Its folder, in a file system or in a zip archive.
-    folders : sequence of str
-        Relative to it; folders within them do not count.
-
-    Returns
-    -------
-    digest : str
+    The package is a Traversable, in a file system or in a zip archive; folders are relative to it,
+    and folders within them do not count.
     """
     digest = hashlib.sha256()
     for folder in folders:

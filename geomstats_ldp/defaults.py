@@ -4,6 +4,12 @@ Nothing here looks at data: the rules read the dimension, the noise of the mecha
 bounds of the loss, the size of the working region, the preconditioner and the planned number of
 participants. Every length is relative to one of these, so that results do not depend on the unit
 of the data. The constants were fixed on simulation designs of their own.
+
+Words of all rules: `hessian_bound` is L_H, and `hessian` a typical eigenvalue of the Hessian, where
+the loss knows better than L_H / 5. `length` is the scale over which the score bends: at most the
+radius of the region, and at most the radius of curvature of the space (1 on the unit sphere).
+`n_participants` is the planned number of people, None where nobody knows it. `third_derivative` and
+`saturation` are what `Loss` states.
 """
 
 from __future__ import annotations
@@ -89,13 +95,6 @@ def default_smoothing(data_radius, n_participants=None):
 
     The bias that a scale rho leaves is of order rho^2 where the density of the data is smooth. It
     vanishes faster than the standard error, of order n^(-1/2), if rho does faster than n^(-1/4).
-
-    Parameters
-    ----------
-    data_radius : float
-        Public radius of the data.
-    n_participants : int, optional
-        Planned number of participants.
     """
     planned = REFERENCE_PARTICIPANTS if n_participants is None else n_participants
     return _SMOOTHING * data_radius * planned**-_SMOOTHING_EXPONENT
@@ -107,15 +106,7 @@ def largest_radius(length, is_hessian_known=False):
 
 
 def largest_step(region_radius, curvature_length):
-    """Step cap: the radius of the region, on curved spaces at most 0.75 radii of curvature.
-
-    Parameters
-    ----------
-    region_radius : float
-        Radius of the working region.
-    curvature_length : float
-        Radius of curvature of the space, infinite on flat ones.
-    """
+    """Step cap: the radius of the region, on curved spaces at most 0.75 radii of curvature."""
     return min(region_radius, _LARGEST_STEP * curvature_length)
 
 
@@ -139,26 +130,6 @@ def default_gain(
 
     The offset keeps the noise of the first update within the step cap, as in the paper, and the
     first gain times L_H at most 1, so that no update overshoots, however many pairs share it.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    hessian_bound : float
-        L_H.
-    length : float
-        Scale over which the score bends, see `default_radius`.
-    step_cap : float
-        See `largest_step`.
-    preconditioner : array, shape [dim, dim]
-    n_participants : int, optional
-        Planned number of participants.
-    pairs_per_round : int
-    hessian : float, optional
-        Typical eigenvalue H of the Hessian, where the loss knows better than L_H / 5.
-
-    Returns
-    -------
-    rule : GainRule
     """
     largest = float(np.linalg.eigvalsh(preconditioner)[-1])
     largest_spread = _LARGEST_SPREAD if hessian is None else _LARGEST_SPREAD_KNOWN
@@ -196,26 +167,11 @@ def wide_and_close_radius(mechanism, hessian_bound, length, saturation, n_partic
     of b h^2 and a relative variance of v d / (n' h^2 H^2). The sum of squares is least at
     h^6 = v d / (2 n' b^2 H^2).
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    hessian_bound : float
-        L_H.
-    length : float
-        Scale over which the score bends, and the largest radius.
-    saturation : float
-        See `Loss.saturation`.
-    n_participants : int
-        Planned number.
-    n_rounds : int
-
-    Returns
-    -------
-    rule : RadiusRule
+    No radius is larger than `length`.
     """
-    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
     n_asked = _WIDE_SHARE * n_participants
-    noise = variance * mechanism.dim / (n_asked * (_SMALL_HESSIAN * hessian_bound) ** 2)
+    variance = _small_variance(mechanism) * mechanism.dim
+    noise = variance / (n_asked * (_SMALL_HESSIAN * hessian_bound) ** 2)
     balanced = (noise / (2 * (_UNKNOWN_SATURATION * saturation) ** 2)) ** (1 / 6)
     radius = min(balanced, length)
     return RadiusRule(radius, radius, 0.0, max(1, round(_WIDE_ROUNDS * n_rounds)))
@@ -237,16 +193,7 @@ def curvature_share(mechanism, n_participants):
     answers and 2 the variance of a square of a normal. Regions are longer by the people that are
     not asked for scores, p, and by a few times r^2: their sum is least at p = (c C / n)^(1/2).
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    n_participants : int
-        Planned number.
-
-    Returns
-    -------
-    share : float
-        It may be larger than one.
+    The share may be larger than one.
     """
     noise = mechanism.noise_variance / mechanism.bound**2 * curvature_bound(mechanism.dim) ** 2
     variance = (noise + 2) * mechanism.dim / 2
@@ -268,19 +215,7 @@ def first_round_radius(mechanism, length, third_derivative, saturation, n_first)
     A typical third derivative t moves the mean score by no more than its standard error in the
     first round: h^2 t / 2 is that. Where it is not known how scores saturate, queries are closer.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    length : float
-        Scale over which the score bends.
-    third_derivative, saturation : float
-        See `Loss.third_derivative` and `Loss.saturation`.
-    n_first : int
-        Participants of the first round.
-
-    Returns
-    -------
-    rule : RadiusRule
+    `n_first` people answer in the first round.
     """
     largest = (_LARGEST_WIDE_RADIUS if saturation > 0 else _LARGEST_FIRST_RADIUS) * length
     if third_derivative > 0:
@@ -290,8 +225,13 @@ def first_round_radius(mechanism, length, third_derivative, saturation, n_first)
 
 def _unmoved_radius(mechanism, third_derivative, n_participants):
     """Radius at which a third derivative t moves a mean score, by h^2 t / 2, by its error."""
-    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
-    return math.sqrt(2 * math.sqrt(variance / n_participants) / third_derivative)
+    error = math.sqrt(_small_variance(mechanism) / n_participants)
+    return math.sqrt(2 * error / third_derivative)
+
+
+def _small_variance(mechanism):
+    """Variance of a coordinate of a message of small scores."""
+    return mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
 
 
 def _balanced_radius(mechanism, hessian, length, bias):
@@ -313,9 +253,8 @@ def _unshifted_radius(mechanism, hessian, length):
     loss. That vanishes, or is small, for the smooth losses of the package; a loss that bends
     within its data makes it matter where these are few on one side.
     """
-    variance = mechanism.noise_variance + _SMALL_SCORE_VARIANCE * mechanism.bound**2
-    error = math.sqrt(variance / REFERENCE_PARTICIPANTS) / (_LARGE_HESSIAN * hessian)
-    return math.sqrt(_LARGEST_SHIFT * error * length / _SKEW)
+    error = math.sqrt(_small_variance(mechanism) / REFERENCE_PARTICIPANTS)
+    return math.sqrt(_LARGEST_SHIFT * error / (_LARGE_HESSIAN * hessian) * length / _SKEW)
 
 
 def default_radius(
@@ -330,28 +269,9 @@ def default_radius(
 ):
     """Query radius: fixed c n^-0.27 for a planned n, else the same rule along the run.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    hessian_bound : float
-        L_H.
-    length : float
-        Scale over which the score bends: at most the radius of the region, and at most the radius
-        of curvature of the space (1 on the unit sphere).
-    maximum : float
-        See `largest_radius`.
-    n_participants : int, optional
-        Planned number of participants.
-    hessian : float, optional
-        Typical eigenvalue of the Hessian, where the loss knows better than L_H / 5.
-    loss_length : float
-        Distance over which the score changes its slope, whatever the curvature of the space.
-    bends : bool
-        Whether the space or the loss has a length over which scores bend, or the Hessian is known.
-
-    Returns
-    -------
-    rule : RadiusRule
+    It is at most `maximum`, see `largest_radius`. `loss_length` is the distance over which the
+    score changes its slope, whatever the curvature of the space. `bends` says whether the space or
+    the loss has a length over which scores bend, or the Hessian is known.
     """
     hessian = _TYPICAL_HESSIAN * hessian_bound if hessian is None else hessian
     balanced = min(

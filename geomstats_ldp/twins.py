@@ -22,8 +22,8 @@ KERNEL_OPTIONS = {"no_cfunc_wrapper": True}
 jitable = register_jitable(**KERNEL_OPTIONS)
 jitable_inline = register_jitable(forceinline=True, **KERNEL_OPTIONS)
 
-#: Kernels, and whether they are small, by operation and class of twin.
-_KERNELS: dict[tuple, tuple] = {}
+#: Kernels by operation and class of twin.
+_KERNELS: dict[tuple, Callable] = {}
 
 
 def operation(function):
@@ -36,24 +36,13 @@ def operation(function):
 
     @wraps(function)
     def run(first, *rest):
-        kernel, _ = _KERNELS.get((run, type(first)), (function, None))
-        return kernel(first, *rest)
+        return _KERNELS.get((run, type(first)), function)(first, *rest)
 
     return run
 
 
-def twin_class(numba_type):
-    """Class of the NamedTuple that a numba type stands for, or None."""
-    if isinstance(numba_type, types.BaseNamedTuple):
-        return numba_type.instance_class
-    return None
-
-
 def compile_for_twin(
-    operation: Callable,
-    twin: type,
-    kernel: Callable,
-    is_small: bool = True,
+    operation: Callable, twin: type, kernel: Callable, is_small: bool = True
 ) -> None:
     """Let compiled calls of `operation` on records of class `twin` run `kernel`.
 
@@ -79,50 +68,14 @@ def compile_for_twin(
     """
     if "<locals>" in kernel.__qualname__:
         raise TypeError(f"kernel must be defined at module level; got {kernel.__qualname__}")
-    _KERNELS[operation, twin] = kernel, is_small
-    if (operation, None) in _KERNELS:
-        return
+    _KERNELS[operation, twin] = kernel
 
     @overload(operation, strict=False, jit_options={"forceinline": is_small, **KERNEL_OPTIONS})
     def choose(first, *rest):
-        return kernel if twin_class(first) is twin else None
+        is_twin = isinstance(first, types.BaseNamedTuple) and first.instance_class is twin
+        return kernel if is_twin else None
 
 
 def kernel_of(operation: Callable, twin: type) -> Callable:
-    """Return what compiled calls of `operation` on records of class `twin` run.
-
-    Parameters
-    ----------
-    operation : function
-    twin : type
-        NamedTuple class that a kernel was registered for by `compile_for_twin`.
-
-    Returns
-    -------
-    kernel : function
-        As plain Python; it fills its last argument where `operation` does.
-    """
-    return _KERNELS[operation, twin][0]
-
-
-def compile_by_default(operation, composed):
-    """Let compiled calls of `operation` run `composed`, unless `compile_for_twin` says otherwise.
-
-    Parameters
-    ----------
-    operation : function
-        As for `compile_for_twin`, which may be used on it afterwards.
-    composed : function
-        Jitable function at module level that does the same by other operations.
-    """
-    _KERNELS[operation, None] = composed, True
-    for small in (True, False):
-        _choose_of_size(operation, small)
-
-
-def _choose_of_size(operation, small):
-    @overload(operation, strict=False, jit_options={"forceinline": small, **KERNEL_OPTIONS})
-    def choose(first, *rest):
-        default = _KERNELS[operation, None]
-        kernel, is_small = _KERNELS.get((operation, twin_class(first)), default)
-        return kernel if is_small == small else None
+    """Kernel of an operation for a class of twins, as plain Python; see `compile_for_twin`."""
+    return _KERNELS[operation, twin]

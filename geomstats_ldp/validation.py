@@ -32,23 +32,7 @@ _ROUNDING = 1e-10
 
 
 def check_integer(name: str, value: Any, low: int = 1, high: int | None = None) -> int:
-    """Return an integer of a range as an int.
-
-    Parameters
-    ----------
-    name : str
-    value : int
-    low : int
-    high : int, optional
-        Both are allowed.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If the value is not an integer; a bool is none.
-    ProtocolError
-        If it is out of the range.
-    """
+    """Return an integer from `low` to `high`, both allowed, as an int; a bool is none."""
     allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
     value = _scalar(name, value, Integral, f"an integer {allowed}")
     if value < low or (high is not None and value > high):
@@ -57,23 +41,9 @@ def check_integer(name: str, value: Any, low: int = 1, high: int | None = None) 
 
 
 def check_real(name: str, value: Any, allowed: str, is_allowed: Callable[[float], bool]) -> float:
-    """Return a real number as a float.
+    """Return a real number as a float; a bool is none.
 
-    Parameters
-    ----------
-    name : str
-    value : float
-    allowed : str
-        What is allowed, for the error.
-    is_allowed : callable
-        Whether a float is allowed. Comparisons refuse NaN.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If the value is not a real number; a bool is none.
-    ProtocolError
-        If it is not allowed.
+    `allowed` says in words what `is_allowed` does. Comparisons refuse NaN.
     """
     value = _scalar(name, value, Real, f"a real number, {allowed}")
     try:
@@ -105,27 +75,14 @@ def check_non_negative(name: str, value: Any) -> float:
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """Return a bool of Python or numpy as one of Python, or raise ArgumentTypeError.
-
-    Parameters
-    ----------
-    name : str
-    value : bool
-    """
+    """Return a bool of Python or numpy as one of Python, or raise ArgumentTypeError."""
     if not isinstance(value, (bool, np.bool_)):
         raise ArgumentTypeError(f"{name} must be True or False; got {reprlib.repr(value)}")
     return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str | None]) -> Any:
-    """Return one of a few names, or raise ProtocolError.
-
-    Parameters
-    ----------
-    name : str
-    value : str or None
-    choices : iterable of str or None
-    """
+    """Return one of a few names, or raise ProtocolError."""
     choices = tuple(choices)
     if not (value is None or isinstance(value, str)) or value not in choices:
         raise ProtocolError(f"{name} must be one of {choices}; got {reprlib.repr(value)}")
@@ -146,21 +103,9 @@ def _scalar(name, value, kind, wanted):
 def finite_array(
     name: str, values: ArrayLike, shape: tuple, error: type[ValueError] = ProtocolError
 ) -> np.ndarray:
-    """Return values as a float array of a shape, with finite entries.
+    """Return values as a float array with finite entries, of a shape as for `check_shape`.
 
-    Parameters
-    ----------
-    name : str
-    values : array-like
-    shape : tuple
-        As for `check_shape`.
-    error : type
-        ValueError, or a kind of it.
-
-    Raises
-    ------
-    error
-        If the values are not real numbers, the shape is another, or an entry is not finite.
+    The class of the error is ValueError, or a kind of it.
     """
     values = real_array(name, values, error)
     check_shape(name, values, shape, error)
@@ -175,19 +120,8 @@ def finite_array(
 def symmetric_matrix(name: str, values: ArrayLike, dim: int | None = None) -> np.ndarray:
     """Return the symmetric part of a matrix that differs from it by rounding only.
 
-    Rounding is relative to the largest entry, so that no unit of the data matters.
-
-    Parameters
-    ----------
-    name : str
-    values : array-like, shape [dim, dim]
-    dim : int, optional
-        Any by default.
-
-    Raises
-    ------
-    ProtocolError
-        If the values are not finite real numbers, or no such matrix.
+    Rounding is relative to the largest entry, so that no unit of the data matters. Any size is
+    taken where `dim` is None.
     """
     matrix = finite_array(name, values, ("n" if dim is None else dim,) * 2)
     check_shape(name, matrix, (len(matrix),) * 2)
@@ -197,20 +131,7 @@ def symmetric_matrix(name: str, values: ArrayLike, dim: int | None = None) -> np
 
 
 def definite_matrix(name: str, values: ArrayLike, dim: int) -> np.ndarray:
-    """Return values as a symmetric positive definite matrix.
-
-    Parameters
-    ----------
-    name : str
-    values : array-like, shape [dim, dim]
-        As for `symmetric_matrix`.
-    dim : int
-
-    Raises
-    ------
-    ProtocolError
-        If the values are not finite real numbers, or no such matrix.
-    """
+    """Return values as a symmetric positive definite matrix; see `symmetric_matrix`."""
     matrix = symmetric_matrix(name, values, dim)
     if np.linalg.eigvalsh(matrix)[0] <= 0:
         raise ProtocolError(f"{name} must be positive definite")
@@ -218,15 +139,7 @@ def definite_matrix(name: str, values: ArrayLike, dim: int) -> np.ndarray:
 
 
 def real_array(name: str, values: ArrayLike, error: type[ValueError] = ProtocolError) -> np.ndarray:
-    """Return values as a float array, or raise `error`; bools, texts and the like are refused.
-
-    Parameters
-    ----------
-    name : str
-    values : array-like
-    error : type
-        ValueError, or a kind of it.
-    """
+    """Return values as a float array, or raise `error`; bools, texts and the like are refused."""
     try:
         values = np.asarray(values)
     except (TypeError, ValueError):  # the text would quote the values, as would a chained error
@@ -241,13 +154,7 @@ def check_shape(
 ) -> None:
     """Raise `error` unless an array has a shape.
 
-    Parameters
-    ----------
-    name : str
-    values : array-like
-    shape : tuple
-        "n" stands for a length of any size, and ``...`` in front for any number of dimensions.
-    error : type
+    "n" stands for a length of any size, and ``...`` in front for any number of dimensions.
     """
     came = np.shape(values)
     is_open = shape[:1] == (...,)
@@ -268,25 +175,15 @@ def shape_text(shape: tuple) -> str:
 def check_all(expected: str, is_good: np.ndarray) -> None:
     """Raise ProtocolError with the place of the first point that fails, if there is one.
 
-    The point itself is left out: it may be a datum, and error texts end up in logs.
-
-    Parameters
-    ----------
-    expected : str
-        What must hold, with the name of the argument.
-    is_good : array of bool, shape [...]
+    `expected` is what must hold, with the name of the argument. The point itself is left out: it
+    may be a datum, and error texts end up in logs.
     """
     if not np.all(is_good):
         raise ProtocolError(f"{expected}; this fails{place_text(np.logical_not(is_good))}")
 
 
 def place_text(is_bad: np.ndarray) -> str:
-    """Say where the first of some flags is set: " at index 3", or "" for a flag on its own.
-
-    Parameters
-    ----------
-    is_bad : array of bool, shape [...]
-    """
+    """Say where the first of some flags is set: " at index 3", or "" for a flag on its own."""
     index = np.unravel_index(np.argmax(is_bad), np.shape(is_bad))
     if not index:
         return ""

@@ -273,22 +273,9 @@ def moment_of_pairs(loss, geometry):
 def complete_rule(rule, known, dim, hessian="shrunk", moment=None):
     """Fill the fields of an inference rule that leave the Hessian to the loss.
 
-    Parameters
-    ----------
-    rule : InferenceRule or None
-        None leaves everything to the loss; a rule that names how the Hessian is estimated leaves
-        nothing to it.
-    known : TargetHessian or None
-        What the loss knows.
-    dim : int
-    hessian : str
-        How the Hessian is estimated where the rule does not say.
-    moment : str or None
-        Of the rule where the loss knows it.
-
-    Returns
-    -------
-    rule : InferenceRule
+    A rule of None leaves everything to it; one that names how the Hessian is estimated leaves
+    nothing. `known` is what the loss knows, a `TargetHessian` or None; `hessian`, how the Hessian
+    is estimated, and `moment` are for a rule that does not say.
 
     Raises
     ------

@@ -77,25 +77,9 @@ def compare(
 
 
 def compare_regions(estimators, free=(), moment_bound=None):
-    """Comparison of estimators, and the region of each.
+    """Comparison of estimators, and the region of each; raises as `compare`.
 
-    Parameters
-    ----------
-    estimators : sequence of estimator
-    free : sequence of str
-        Names of bounds of the loss that may differ.
-    moment_bound : pair of float, optional
-        For the regions; see `confidence_region`.
-
-    Returns
-    -------
-    comparison : Comparison
-    regions : list of WaldRegion
-
-    Raises
-    ------
-    ArgumentTypeError, ProtocolError, NotReadyError
-        As `compare`.
+    `free` are names of bounds of the loss that may differ, and `moment_bound` is for the regions.
     """
     for place, estimator in enumerate(estimators):
         if not isinstance(estimator, BasePrivateEstimator):

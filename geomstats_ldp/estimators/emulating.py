@@ -55,7 +55,8 @@ class Emulating(Collecting):
         data = self._rows(X, y)
         self._check_known_shape("X", data)
         server = self._new_server(self._make_protocol(self._n_features_of(data), len(data)))
-        clipping = self._emulate(server, data, groups)
+        run = emulate, emulate_in_rounds
+        clipping = self._run(*run, server, data, groups, len(data))
         validate_data(self, X, reset=True, skip_check_array=True)
         return self._adopt_fitted(server, clipping)
 
@@ -64,16 +65,11 @@ class Emulating(Collecting):
         return self._check_rows(X, dtype=[np.float64, np.float32])
 
     def _n_features_of(self, rows):
-        """Features of a row, which may have a target beside them."""
-        return rows.shape[1]
+        return rows.shape[1] - self._n_targets
 
     def _fit_rows(self, rows):
         """Fit to data, each row with its target if there is one."""
         return self.fit(rows)
-
-    def _emulate(self, server, data, groups):
-        """Run the emulation of rows in memory, and return what clipping did."""
-        return self._run(emulate, emulate_in_rounds, server, data, groups, len(data))
 
     def fit_blocks(
         self,
@@ -180,7 +176,8 @@ class Emulating(Collecting):
         score : float
         """
         check_is_fitted(self, "server_")
-        return -self._mean_loss(self._to_internal(self._check_rows(X, reset=False)))
+        rows = self._check_rows(X, reset=False)
+        return -self._mean_loss(self._coordinates().to_internal(rows))
 
     def _mean_loss(self, rows):
         """Mean loss of rows at the estimate, without bounds: these differ between candidates."""

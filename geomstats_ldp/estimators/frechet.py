@@ -14,7 +14,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.losses import FrechetLoss, PseudoHuberLoss, loss_of
 from geomstats_ldp.mechanisms.streams import Seed
-from geomstats_ldp.validation import check_scale
+from geomstats_ldp.validation import check_choice, check_scale
 
 _FRECHET_LOSSES = ("squared", "pseudo_huber", "median")
 
@@ -114,19 +114,15 @@ class PrivateFrechetMean(LocationEstimator):
 
     def _make_loss(self, space, center):
         common = {"center": center, "data_radius": self.data_radius}
-        if self.loss == "squared":
-            if self.scale is not None:
+        scale, kind = self.scale, check_choice("loss", self.loss, _FRECHET_LOSSES)
+        if kind == "squared":
+            if scale is not None:
                 raise ProtocolError(
                     "scale belongs to loss='pseudo_huber' and 'median'; got loss='squared'"
                 )
             return FrechetLoss(**common)
-        if self.loss == "pseudo_huber":
-            if self.scale is None:
+        if scale is None:
+            if kind == "pseudo_huber":
                 raise ProtocolError("scale must be given for loss='pseudo_huber'; got None")
-            return PseudoHuberLoss(**common, scale=self.scale)
-        if self.loss == "median":
-            scale = self.scale
-            if scale is None:
-                scale = default_smoothing(check_scale("data_radius", self.data_radius))
-            return PseudoHuberLoss(**common, scale=scale)
-        raise ProtocolError(f"loss must be one of {_FRECHET_LOSSES}; got {self.loss!r}")
+            scale = default_smoothing(check_scale("data_radius", self.data_radius))
+        return PseudoHuberLoss(**common, scale=scale)

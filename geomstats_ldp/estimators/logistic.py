@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_X_y
+from sklearn.utils.validation import check_X_y
 
 from geomstats_ldp.estimators.coefficients import PrivateRegression
 from geomstats_ldp.estimators.documentation import shared_docstring
@@ -144,7 +144,6 @@ class PrivateLogisticRegression(ClassifierMixin, PrivateRegression):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, shape [1, n_features]."""
-        check_is_fitted(self, "server_")
         return self._slopes[None]
 
     @property

@@ -83,18 +83,8 @@ def warn_if_clipped(clipping, change, hessian, sandwich, loss):
     """Rows of an emulation were moved to the bounds of the loss, and may have moved the target.
 
     A mean change b of the score at the target of clipped rows moves the target by about b over the
-    Hessian of rows as they are, H. At an estimate that is off by e the change is larger by
-    (H - H_c) e, with H_c that of clipped rows.
-
-    Parameters
-    ----------
-    clipping : Clipping
-    change : array, shape [dim]
-        Change of the mean score at the estimate.
-    hessian : array, shape [dim, dim]
-        Of the mean loss of rows as they are.
-    sandwich : SandwichEstimate
-    loss : Loss
+    Hessian of rows as they are, H: `change` and `hessian`. At an estimate that is off by e the
+    change is larger by (H - H_c) e, with H_c that of clipped rows.
     """
     bias, by_error = math.nan, 0.0  # beyond floating point
     if np.isfinite(change).all() and np.isfinite(hessian).all():

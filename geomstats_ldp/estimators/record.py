@@ -6,19 +6,7 @@ from geomstats_ldp.exceptions import LDPWarning
 
 
 def answer_record(estimator, region):
-    """Estimate and region, in the coordinates of the user.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    region : WaldRegion or ScoreRegion
-        Its region.
-
-    Returns
-    -------
-    record : dict
-    """
+    """Estimate and region of a fitted estimator, in the coordinates of the user."""
     return {
         "n_participants": estimator.n_participants_,
         "estimate": estimator.estimate_.tolist(),
@@ -32,11 +20,7 @@ def answer_record(estimator, region):
 def texts_of(caught, leave_out=()):
     """Texts of the warnings of this package among those that were caught, each once.
 
-    Parameters
-    ----------
-    caught : list of warnings.WarningMessage
-    leave_out : type or tuple of types
-        Kinds that are not wanted.
+    Kinds to `leave_out` are not wanted.
     """
     wanted = [w for w in caught if issubclass(w.category, LDPWarning)]
     texts = [str(w.message) for w in wanted if not issubclass(w.category, leave_out)]

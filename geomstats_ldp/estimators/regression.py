@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from geomstats_ldp.estimators.coefficients import PrivateRegression
 from geomstats_ldp.estimators.documentation import shared_docstring
@@ -29,7 +28,6 @@ class Regressor(RegressorMixin, PrivateRegression):
     @property
     def coef_(self) -> np.ndarray:
         """Coefficients of the features, shape [n_features]."""
-        check_is_fitted(self, "server_")
         return self._slopes
 
     @property

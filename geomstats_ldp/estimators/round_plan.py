@@ -22,25 +22,10 @@ _LARGEST_SHARE, _FAR_TOO_MANY = 1 / 5, 2 / 5
 
 
 def make_round_plan(n_rounds, n_participants, geometry, loss, length, tuning, make_mechanisms):
-    """Plan of the rounds, None for pairs.
+    """Plan of the rounds of an estimator, None for pairs.
 
-    Parameters
-    ----------
-    n_rounds : int or None
-        Of the estimator.
-    n_participants : int or None
-    geometry : Geometry
-    loss : Loss
-    length : float
-        Scale over which scores bend.
-    tuning : Tuning
-    make_mechanisms : callable
-        Makes the mechanism of all participants, or those of the groups, for scores in the working
-        region.
-
-    Returns
-    -------
-    plan : RoundPlan or None
+    `length` is the scale over which scores bend, and `make_mechanisms` makes the mechanism of all
+    participants, or those of the groups, for scores in the working region.
 
     Raises
     ------

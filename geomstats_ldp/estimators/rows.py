@@ -10,25 +10,8 @@ def unquoted(name: str, check: Callable, *args: Any, **kwargs: Any) -> Any:
     """Call a check of scikit-learn, and replace an error text that quotes what it looked at.
 
     Numpy and scikit-learn quote a text that is no number, a complex array and an array of one
-    dimension. These are somebody's data, and error texts end up in logs.
-
-    Parameters
-    ----------
-    name : str
-        Argument that is checked.
-    check : callable
-    *args, **kwargs
-        Of the check, the data first or, if it is a method of scikit-learn, second.
-
-    Returns
-    -------
-    checked : object
-        What the check returns.
-
-    Raises
-    ------
-    ValueError
-        That of the check, or one without the data in its place.
+    dimension. These are somebody's data, and error texts end up in logs. `name` is the argument
+    that is checked, for the text in their place.
     """
     try:
         return check(*args, **kwargs)

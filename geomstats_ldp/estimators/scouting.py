@@ -167,11 +167,7 @@ class Scouting(BasePrivateEstimator):
 def _asked(study, rows, width, seed):
     """Ask the first rows for what an estimator seeks, the norm first.
 
-    Returns
-    -------
-    plan : ScoutPlan
-    n_asked : int
-    found : dict
+    Returns the `ScoutPlan`, how many were asked, and the parameters found.
 
     Raises
     ------

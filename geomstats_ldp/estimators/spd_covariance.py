@@ -130,7 +130,6 @@ class PrivateSPDCovariance(BasePrivateEstimator):
     @property
     def covariance_matrix_(self) -> np.ndarray:
         """The estimate, shape [n_features, n_features]."""
-        check_is_fitted(self, "server_")
         return self.estimate_
 
     @property

@@ -15,7 +15,6 @@ from geomstats_ldp.estimators.frechet import PrivateFrechetMean
 from geomstats_ldp.exceptions import NotReadyError, ProtocolError
 from geomstats_ldp.inference.functional import SmoothFunctional
 from geomstats_ldp.inference.spectrum import (
-    excess_variance,
     explained_variance,
     ordered_components,
     spectrum_of,
@@ -174,7 +173,8 @@ class ComponentVariances(BasePrivateEstimator):
         TiedComponentsWarning
             If eigenvalues cannot be told apart.
         """
-        return excess_variance(self._spectrum())
+        spectrum = self._spectrum()
+        return SmoothFunctional(spectrum.excess, spectrum.covariance, spectrum.jacobian)
 
     def explained_variance(self, total: float | SmoothFunctional | None = None) -> SmoothFunctional:
         """Variance along each component: the eigenvalues of the second moment of clipped rows.

@@ -16,14 +16,6 @@ from geomstats_ldp.exceptions import TableError
 def split_names(text: str) -> list[str]:
     """Names of columns in a text, with commas between them and quotes where a name has commas.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    names : list of str
-
     Raises
     ------
     TableError
@@ -36,17 +28,7 @@ def split_names(text: str) -> list[str]:
 
 
 def read_columns(path: str | os.PathLike, names: Sequence[str]) -> np.ndarray:
-    """Read columns of a CSV file, whose first line has their names.
-
-    Parameters
-    ----------
-    path : path-like
-        Text in UTF-8, with commas between cells.
-    names : sequence of str
-
-    Returns
-    -------
-    table : array, shape [n_rows, n_names]
+    """Read columns of a CSV file in UTF-8, whose first line has their names.
 
     Raises
     ------

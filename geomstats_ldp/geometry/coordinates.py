@@ -21,67 +21,9 @@ from geomstats_ldp.validation import check_all, check_choice, finite_array
 _MODELS = {"poincare_ball": PoincareBall, "half_space": PoincareHalfSpace}
 
 
-def internal_space(space):
-    """Space the package computes on: the hyperboloid for the Poincare models, else `space`."""
-    return Hyperboloid(dim=int(space.dim)) if _is_poincare(space) else space
-
-
-def to_internal(space, points, name="points"):
-    """Convert points of `space` to points of `internal_space(space)`.
-
-    Parameters
-    ----------
-    space : geomstats manifold
-    points : array-like, shape [..., dim] for a Poincare model, else shape [..., *point_shape]
-    name : str
-        What to call them in an error.
-
-    Returns
-    -------
-    points : array, shape [..., dim + 1] for a Poincare model, else unchanged
-
-    Raises
-    ------
-    ProtocolError
-        With the place of the first point of a Poincare model that is not finite, lies outside the
-        open ball, or has a last half-space coordinate that is not positive.
-    """
-    if not _is_poincare(space):
-        return points
-    name = f"{name} of {type(space).__name__}"
-    points = finite_array(name, points, (..., int(space.dim)))
-    if type(space) is PoincareBall:
-        return _from_ball(points, name)
-    return _from_half_space(points, name)
-
-
-def from_internal(space, points):
-    """Convert points of `internal_space(space)` back to points of `space`.
-
-    Parameters
-    ----------
-    space : geomstats manifold
-    points : array-like, shape [..., dim + 1] for a Poincare model, else shape [..., *point_shape]
-
-    Raises
-    ------
-    ProtocolError
-        With the place of the first point of a Poincare model that is not finite.
-    """
-    if not _is_poincare(space):
-        return points
-    name = f"points of {type(space).__name__}"
-    points = finite_array(name, points, (..., int(space.dim) + 1))
-    return to_ball(points) if type(space) is PoincareBall else _to_half_space(points)
-
-
 def to_ball(points: np.ndarray) -> np.ndarray:
     """Points of the Poincare ball, shape [..., dim], of points of the hyperboloid."""
     return points[..., 1:] / (1 + points[..., :1])
-
-
-def _is_poincare(space):
-    return type(space) in _MODELS.values()
 
 
 def _from_ball(points, name):
@@ -121,7 +63,7 @@ class UserCoordinates:
 
     def __init__(self, space: Any):
         self.space = space
-        self.internal_space = internal_space(space)
+        self.internal_space = Hyperboloid(dim=int(space.dim)) if self.name else space
 
     @classmethod
     def from_name(cls, name: str | None, internal_space: Any) -> UserCoordinates:
@@ -152,7 +94,7 @@ class UserCoordinates:
         names = {model: name for name, model in _MODELS.items()}
         return names.get(type(self.space))
 
-    def to_internal(self, points: ArrayLike, name: str = "points") -> np.ndarray:
+    def to_internal(self, points: ArrayLike, name: str = "points") -> Any:
         """Convert points of `space` to points of `internal_space`.
 
         Parameters
@@ -170,10 +112,19 @@ class UserCoordinates:
         Raises
         ------
         ProtocolError
-            With the place of the first point that is not one of a Poincare model.
+            With the place of the first point of a Poincare model that is not finite, lies outside
+            the open ball, or has a last half-space coordinate that is not positive.
         """
-        return to_internal(self.space, points, name)
+        if self.name is None:
+            return points
+        name = f"{name} of {type(self.space).__name__}"
+        points = finite_array(name, points, (..., int(self.space.dim)))
+        return (_from_ball if self.name == "poincare_ball" else _from_half_space)(points, name)
 
-    def from_internal(self, points: ArrayLike) -> np.ndarray:
+    def from_internal(self, points: ArrayLike) -> Any:
         """Convert points of `internal_space` back to points of `space`; see `to_internal`."""
-        return from_internal(self.space, points)
+        if self.name is None:
+            return points
+        name = f"points of {type(self.space).__name__}"
+        points = finite_array(name, points, (..., int(self.space.dim) + 1))
+        return to_ball(points) if self.name == "poincare_ball" else _to_half_space(points)

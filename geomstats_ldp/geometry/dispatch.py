@@ -9,7 +9,7 @@ The last ones are compositions of the others.
 from __future__ import annotations
 
 from geomstats_ldp.geometry.elementwise import scale
-from geomstats_ldp.twins import jitable, operation
+from geomstats_ldp.twins import compile_for_twin, jitable, operation
 
 
 @operation
@@ -75,6 +75,28 @@ def dist(geometry, point_a, point_b):
 def dim(geometry):
     """Number of frame coordinates; compiled, a constant wherever loops over it are short."""
     return geometry.dim
+
+
+def closed_forms(twin, is_small=True):
+    """Decorator of the closed forms of a space, which compiled code runs on records of `twin`.
+
+    A closed form is named like its operation above, with an underscore in front if it is private,
+    unless the name of the operation is given.
+
+    Parameters
+    ----------
+    twin : type
+    is_small : bool, default=True
+        See `compile_for_twin`.
+    """
+
+    def register(kernel, operation=None):
+        kernel = jitable(kernel) if operation is None else kernel
+        name = kernel.__name__.lstrip("_") if operation is None else operation
+        compile_for_twin(globals()[name], twin, kernel, is_small)
+        return kernel
+
+    return register
 
 
 @jitable

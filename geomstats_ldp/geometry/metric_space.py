@@ -39,6 +39,10 @@ class MetricSpace(ABC):
     """
 
     name: ClassVar[str]
+    #: Classes of geomstats, and the arguments of the first, which are attributes of a space too.
+    space_class: ClassVar[type]
+    metric_class: ClassVar[type]
+    sizes: ClassVar[tuple[str, ...]] = ("dim",)
     space: Any
     dim: int
     shape: tuple[int, ...]
@@ -48,9 +52,8 @@ class MetricSpace(ABC):
     injectivity_radius: float = np.inf
 
     @classmethod
-    @abstractmethod
     def accepts(cls, space: Any) -> bool:
-        """Whether this class handles a space.
+        """Whether this class handles a space: one of `space_class` with `metric_class`.
 
         Parameters
         ----------
@@ -59,11 +62,11 @@ class MetricSpace(ABC):
         Returns
         -------
         accepted : bool
-            False also if its metric is another.
         """
+        metric = getattr(space, "metric", None)
+        return type(space) is cls.space_class and type(metric) is cls.metric_class
 
     @classmethod
-    @abstractmethod
     def to_spec(cls, space: Any) -> dict[str, Any]:
         """Plain record of a space.
 
@@ -76,9 +79,9 @@ class MetricSpace(ABC):
         spec : dict
             From which `from_spec` builds the space again.
         """
+        return {"name": cls.name, **{size: int(getattr(space, size)) for size in cls.sizes}}
 
     @classmethod
-    @abstractmethod
     def from_spec(cls, spec: dict[str, Any]) -> Any:
         """Build the geomstats space of a record.
 
@@ -91,6 +94,9 @@ class MetricSpace(ABC):
         -------
         space : geomstats manifold
         """
+        space = cls.space_class(*(int(spec[size]) for size in cls.sizes), equip=False)
+        space.equip_with_metric(cls.metric_class)
+        return space
 
     @classmethod
     def origin(cls, space: Any) -> np.ndarray:

@@ -31,20 +31,9 @@ if TYPE_CHECKING:
 
 
 def normal_equations(sums, units):
-    """Normal equations of the coefficients of unit moments.
+    """Normal equations of the coefficients of unit moments, from `second_moments`.
 
-    Parameters
-    ----------
-    sums : MomentSums
-    units : array, shape [n_units, p, p]
-        See `second_moments`.
-
-    Returns
-    -------
-    normal : array, shape [n_units, n_units]
-        Sum of A^T A, with weights.
-    values : array, shape [n_units]
-        Sum of A^T z.
+    Sums of A^T A, shape [n_units, n_units], and of A^T z, shape [n_units], with weights.
     """
     both = np.tensordot(units @ sums.second, units, axes=([2, 1], [1, 2]))
     along = np.tensordot(units, fourth_moments(sums), axes=2)
@@ -56,21 +45,6 @@ def predict_by_moment(state: State, protocol: Protocol) -> PredictedScore:
     """Prediction about the running average by the exact regression, with no ridge or prior.
 
     The noise of a message is that of the half-differences.
-
-    Parameters
-    ----------
-    state : State
-    protocol : Protocol
-        Whose inference rule has a moment.
-
-    Returns
-    -------
-    prediction : PredictedScore
-
-    Raises
-    ------
-    NotReadyError
-        If too few participants have answered.
     """
     pooled, dim = pool_groups(state, protocol), protocol.dim
     rule, geometry, n = protocol.inference, protocol.geometry, int(state.clock[N_PARTICIPANTS])

@@ -34,28 +34,7 @@ class TangentRegion(ABC):
 
     It holds the points x of the working region for which the hypothesis that x is the parameter
     is not rejected: whose statistic is at most :math:`\chi^2_{d, level}`, or what the calibration
-    says instead.
-
-    Parameters
-    ----------
-    geometry : Geometry
-        Its retraction maps frame coordinates to points.
-    center : array, shape [*point_shape]
-        The estimate.
-    level : float in (0, 1)
-        Nominal coverage.
-    working_region : GeodesicBall, LogBox or SpectralBand
-        Region K_s that holds the iterates.
-    coordinates : UserCoordinates, optional
-        Coordinates of the user, where they differ from those of `geometry`: points go in and out
-        in these. `center` is given in those of `geometry`.
-    calibration : OneLook, AnyLook or BiasedLook
-        What the statistic is compared with.
-
-    Raises
-    ------
-    ProtocolError
-        If the level is not a number in (0, 1).
+    says instead. The parameters are those of `WaldRegion`.
     """
 
     #: What the region is called in pictures and messages.

@@ -15,10 +15,7 @@ from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.pair_hessian import guarded_hessian
 from geomstats_ldp.schedules import gain
 from geomstats_ldp.score_regression import ScoreFit
-from geomstats_ldp.score_regression.shrinkage import (
-    clip_eigenvalues,
-    covariance_floor,
-)
+from geomstats_ldp.score_regression.shrinkage import known_covariance
 from geomstats_ldp.server.recursion import (
     N_PARTICIPANTS,
     OF_PEOPLE,
@@ -26,7 +23,7 @@ from geomstats_ldp.server.recursion import (
     State,
     weight_of,
 )
-from geomstats_ldp.server.regression import Window, fewest_pairs, windows_of_groups
+from geomstats_ldp.server.regression import RegressionSums, fewest_pairs, windows_of_groups
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -97,14 +94,8 @@ class SandwichEstimate:
 def fit_regression(sums, directions, rule, n_participants):
     """Closed form of the pair regression from the sums over the window.
 
-    Parameters
-    ----------
-    sums : Window
-    directions : array, shape [n_directions, dim]
-        The cycle, a tight frame with zero sum: the offsets of complete cycles sum to zero and
-        their Gram matrix is (s_n / d) I.
-    rule : InferenceRule
-    n_participants : int
+    The `directions` are the cycle, a tight frame with zero sum, shape [n_directions, dim]: the
+    offsets of complete cycles sum to zero and their Gram matrix is (s_n / d) I.
 
     Raises
     ------
@@ -177,20 +168,13 @@ def horizon_variance(sandwich, hessian, schedule, n_participants):
     return added - start * min(1.0, 0.5 / share)
 
 
-def known_covariance(score_covariance, rule, mechanism, n_participants):
-    """Covariance of one released score, with eigenvalues above what is known of its noise."""
-    spread = np.linalg.eigvalsh(score_covariance)
-    floor = covariance_floor(spread, rule, mechanism, n_participants)
-    return clip_eigenvalues(score_covariance, floor)
-
-
 @dataclass(frozen=True, eq=False)
 class PooledGroups:
     """Regression on the pairs of all groups, in units of the group whose messages tell most.
 
     Attributes
     ----------
-    sums : Window
+    sums : RegressionSums
         Of all groups, each pair with its weight.
     regression : PairRegression
     of_regression : array, shape [dim, dim]
@@ -199,7 +183,7 @@ class PooledGroups:
         The same for the scores of each group as they are.
     """
 
-    sums: Window
+    sums: RegressionSums
     regression: PairRegression
     of_regression: np.ndarray
     by_group: np.ndarray
@@ -207,11 +191,8 @@ class PooledGroups:
     def mean_covariance(self, n_scores, totals, squares):
         """Covariance of one score with which a plain mean errs as much as the weighted one does.
 
-        Parameters
-        ----------
-        n_scores : int
-        totals, squares : array, shape [n_groups]
-            Sums of the weights of the scores and of their squares.
+        `totals` and `squares`, shape [n_groups], are sums of the weights of the scores and of their
+        squares.
         """
         total = totals.sum()
         shares = n_scores * squares / (total * total)
@@ -229,15 +210,6 @@ def pool_groups(state: State, protocol: Protocol) -> PooledGroups:
 
     Weighted least squares: a pair of weight w has half-difference and offset times the root of w.
 
-    Parameters
-    ----------
-    state : State
-    protocol : Protocol
-
-    Returns
-    -------
-    pooled : PooledGroups
-
     Raises
     ------
     NotReadyError
@@ -254,12 +226,12 @@ def pool_groups(state: State, protocol: Protocol) -> PooledGroups:
         return known_covariance(score_covariance, rule, mechanism, n_participants)
 
     pooled = above_noise(regression.score_covariance, protocol.mechanism)
-    if len(windows) == 1:
-        return PooledGroups(sums, regression, pooled, pooled[None])
-    own = [
-        above_noise(_covariance_of_group(part, weight, regression, rule), mechanism)
-        for part, weight, mechanism in zip(windows, weights, mechanisms)
-    ]
+    own = [pooled]
+    if len(windows) > 1:
+        own = [
+            above_noise(_covariance_of_group(part, weight, regression, rule), mechanism)
+            for part, weight, mechanism in zip(windows, weights, mechanisms)
+        ]
     return PooledGroups(sums, regression, pooled, np.stack(own))
 
 
@@ -267,7 +239,7 @@ def _weighted(windows, weights):
     """Sums over windows with weights, which the regression takes like those of one."""
     counts = np.array([part.n_pairs for part in windows])
     rest = (np.tensordot(weights, np.stack(parts), axes=1) for parts in list(zip(*windows))[1:])
-    sums = Window(int(counts.sum()), *rest)
+    sums = RegressionSums(int(counts.sum()), *rest)
     # The mean is weighted too: n m m^T is what the regression takes off.
     return sums._replace(d=sums.d * np.sqrt(sums.n_pairs / max(weights @ counts, 1e-300)))
 

@@ -48,17 +48,9 @@ class Spectrum(NamedTuple):
 
 
 def ordered_components(moment: np.ndarray, projection: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of a subspace that diagonalises a symmetric matrix in it.
+    """Orthonormal basis of a subspace that diagonalises a symmetric matrix in it, shape [k, p].
 
-    Parameters
-    ----------
-    moment : array, shape [p, p]
-    projection : array, shape [p, p]
-
-    Returns
-    -------
-    components : array, shape [k, p]
-        Largest eigenvalue first; the largest entry of each is positive.
+    Largest eigenvalue first; the largest entry of each is positive.
     """
     rank = round(float(np.trace(projection)))
     inside = np.linalg.eigh(projection)[1][:, -rank:]
@@ -68,20 +60,12 @@ def ordered_components(moment: np.ndarray, projection: np.ndarray) -> np.ndarray
 
 
 def spectrum_of(learnt: LearntMoment) -> Spectrum:
-    """Components and excesses of a second moment, with their covariance.
-
-    Parameters
-    ----------
-    learnt : LearntMoment
-
-    Returns
-    -------
-    spectrum : Spectrum
-    """
+    """Components and excesses of a second moment, with their covariance."""
     components = ordered_components(learnt.matrix, learnt.projection)
     outside = null_space(components).T
     others = ordered_components(learnt.matrix, outside.T @ outside)
-    squares = _derivatives(learnt, np.concatenate([components, others[:1]]))
+    ends = np.concatenate([components, others[:1]])
+    squares = np.einsum("ia,mab,ib->im", ends, learnt.matrices, ends)  # derivatives of u^T S u
     rest = np.einsum("ia,mab,ib->m", outside, learnt.matrices, outside) / len(outside)
     jacobian = squares[:-1] - rest
     covariance = jacobian @ learnt.covariance @ jacobian.T
@@ -92,45 +76,14 @@ def spectrum_of(learnt: LearntMoment) -> Spectrum:
     return Spectrum(components, jacobian @ learnt.coefficients, jacobian, covariance, ties)
 
 
-def _derivatives(learnt, vectors):
-    """Derivatives of u^T S u by the coefficients of the moment, shape [n, m]."""
-    return np.einsum("ia,mab,ib->im", vectors, learnt.matrices, vectors)
-
-
-def excess_variance(spectrum: Spectrum) -> SmoothFunctional:
-    """Excesses with intervals.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-
-    Returns
-    -------
-    functional : SmoothFunctional
-        Its `jacobian` is by the coefficients of the moment.
-    """
-    return SmoothFunctional(spectrum.excess, spectrum.covariance, spectrum.jacobian)
-
-
 def explained_variance(
     spectrum: Spectrum, total: float, total_variance: float, as_ratio: bool = False
 ) -> SmoothFunctional:
     """Eigenvalues, or their shares of the trace, with intervals.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-    total : float
-        Trace of the second moment.
-    total_variance : float
-        Squared standard error of the trace, from other people; zero if it is public.
-    as_ratio : bool, default=False
-        Whether to divide by the trace.
-
-    Returns
-    -------
-    functional : SmoothFunctional
-        Its `jacobian` is by the coefficients of the moment and the trace.
+    The trace of the second moment is known from other people with a `total_variance`, the square of
+    its standard error, which is zero if it is public. The `jacobian` is by the coefficients of the
+    moment and the trace.
     """
     k, width = spectrum.components.shape
     level = np.eye(k) - np.ones((k, k)) / width

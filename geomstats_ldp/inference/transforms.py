@@ -50,17 +50,7 @@ _NAMED = {
 
 
 def make_transform(transform: Any, values: np.ndarray, errors: np.ndarray) -> Transform | None:
-    """Return the transform that is asked for, seen to work at the estimate.
-
-    Parameters
-    ----------
-    transform : None, "log", "logit" or pair of callables
-    values, errors : array, shape [r]
-        Estimates and standard errors of the components.
-
-    Returns
-    -------
-    transform : Transform or None
+    """Return the transform that is asked for, seen to work at the estimates and standard errors.
 
     Raises
     ------

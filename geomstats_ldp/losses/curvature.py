@@ -8,6 +8,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.clipping import clip_to_norm
+from geomstats_ldp.losses.returned import checked_scores
 from geomstats_ldp.score_regression.curvature import CENTER, difference_reach
 from geomstats_ldp.validation import check_bool
 
@@ -18,14 +19,7 @@ def may_ask_for_curvature(loss, geometry):
 
 
 def check_curvature_rounds(rounds, loss, geometry):
-    """Raise ProtocolError if rounds ask for the curvature of a loss that has none to ask for.
-
-    Parameters
-    ----------
-    rounds : RoundPlan or None
-    loss : Loss
-    geometry : Geometry
-    """
+    """Raise ProtocolError if rounds ask for the curvature of a loss that has none to ask for."""
     asks = rounds is not None and rounds.curvature_rounds is not None
     if asks and not may_ask_for_curvature(loss, geometry):
         raise ProtocolError(
@@ -43,22 +37,8 @@ def curvature(loss, geometry, point, directions, reach, data):
 
     with s the score at the end of a geodesic from q, on a flat space, where frames are parallel.
 
-    Parameters
-    ----------
-    loss : Loss
-    geometry : Geometry
-        Of a flat space.
-    point : array, shape [*point_shape]
-    directions : array, shape [n_directions, dim]
-        Tangent vectors in frame coordinates, of any positive length.
-    reach : float
-        Distance t of the two scores from the point.
-    data : array, shape [n, *data_shape]
-        Clipped data.
-
-    Returns
-    -------
-    curvature : array, shape [n, n_directions]
+    Directions, shape [n_directions, dim], are frame coordinates of any positive length, `reach` is
+    t, and data are clipped; the result has shape [n, n_directions].
     """
     lengths = np.linalg.norm(directions, axis=1)
     found = np.empty((len(data), len(directions)))
@@ -71,7 +51,7 @@ def curvature(loss, geometry, point, directions, reach, data):
 def _score_along(loss, geometry, point, offset, data):
     """Scores at an offset from a point, shape [n, dim], in the frame there."""
     end = geometry.exp(geometry.lift(offset, point), point)
-    return geometry.coordinates(loss.score(geometry, end, data), end)
+    return geometry.coordinates(checked_scores(loss, geometry, end, data), end)
 
 
 def curvature_answers(
@@ -79,23 +59,8 @@ def curvature_answers(
 ) -> np.ndarray:
     """Curvature along each direction less what is expected of it, put into the ball of scores.
 
-    Privacy rests on the ball alone, whatever the directions are.
-
-    Parameters
-    ----------
-    loss : Loss
-    protocol : Protocol
-        With rounds that ask for curvature.
-    mechanism : Mechanism
-        Of the group that is asked.
-    point : array, shape [*point_shape]
-    directions : array, shape [dim, dim]
-    data : array, shape [n, *data_shape]
-        Clipped data.
-
-    Returns
-    -------
-    answers : array, shape [n, dim]
+    Privacy rests on the ball alone, whatever the directions, shape [dim, dim], are. The mechanism
+    is that of the group which is asked, and data are clipped; answers have shape [n, dim].
     """
     longest, reach = protocol.rounds.curvature_bound, difference_reach(protocol)
     excess = curvature(loss, protocol.geometry, point, directions, reach, data) - CENTER

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.geometry.spaces.product import ProductGeometry
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison, mean_hessian
-from geomstats_ldp.losses.scoring import score_coords
+from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.losses.target_hessian import TargetHessian
 from geomstats_ldp.twins import compile_for_twin, jitable
 
@@ -96,10 +97,9 @@ class FrechetLoss(RadialLoss):
 
 
 @jitable
-def _score_coords(twin, geometry, point, datum, vector, out):
-    dispatch.log_coords(geometry, datum, point, vector, out)
-    for i in range(dispatch.dim(geometry)):
-        out[i] = -out[i]
+def _score(twin, geometry, point, datum, out):
+    dispatch.log(geometry, datum, point, out)
+    scale(-1.0, out)
 
 
-compile_for_twin(score_coords, FrechetTwin, _score_coords)
+compile_for_twin(score_into, FrechetTwin, _score)

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import scale
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.radial import RadialLoss, hessian_comparison
-from geomstats_ldp.losses.scoring import score_coords
+from geomstats_ldp.losses.scoring import score_into
 from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_scale
 
@@ -110,13 +111,10 @@ class PseudoHuberLoss(RadialLoss):
 
 
 @jitable
-def _score_coords(twin, geometry, point, datum, vector, out):
-    dispatch.log_coords(geometry, datum, point, vector, out)
-    squared = 0.0
-    for i in range(dispatch.dim(geometry)):
-        squared += (out[i] / twin.scale) ** 2
-    for i in range(dispatch.dim(geometry)):
-        out[i] *= -1.0 / math.sqrt(1.0 + squared)
+def _score(twin, geometry, point, datum, out):
+    ratio = dispatch.dist(geometry, point, datum) / twin.scale
+    dispatch.log(geometry, datum, point, out)
+    scale(-1.0 / math.sqrt(1.0 + ratio * ratio), out)
 
 
-compile_for_twin(score_coords, PseudoHuberTwin, _score_coords)
+compile_for_twin(score_into, PseudoHuberTwin, _score)

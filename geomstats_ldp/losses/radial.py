@@ -288,12 +288,8 @@ def hessian_comparison(geometry, distance):
     r"""Largest eigenvalue that the Hessian of :math:`d^2 / 2` may have at the given distances.
 
     With sectional curvature at least :math:`-\omega^2` it is
-    :math:`\omega d \coth(\omega d)`, and 1 where the curvature is not negative.
-
-    Raises
-    ------
-    ProtocolError
-        If the space states no lower bound on its curvature.
+    :math:`\omega d \coth(\omega d)`, and 1 where the curvature is not negative. A space that states
+    no lower bound raises ProtocolError.
     """
     lowest = geometry.curvature[0]
     if lowest >= 0:
@@ -310,21 +306,10 @@ def hessian_comparison(geometry, distance):
 def mean_hessian(geometry, mean_square, largest):
     r"""Bounds on the population Hessian of :math:`d^2 / 2` at the mean, by comparison.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    mean_square : float
-        Bound R^2 on the mean square distance of the data from the mean.
-    largest : float
-        Bound D on every distance.
+    `mean_square` is a bound R^2 on the mean square distance of the data from the mean, `largest` a
+    bound D on every distance. The result is None if the space states no bounds on its curvature;
+    one dimension is flat.
 
-    Returns
-    -------
-    known : TargetHessian or None
-        None if the space states no bounds on its curvature. One dimension is flat.
-
-    Notes
-    -----
     The direction of a datum at distance s is an eigenvector of its Hessian with eigenvalue 1. The
     others lie between :math:`g_k(s^2)` at the highest sectional curvature k and at the lowest, with
     :math:`g_k(t) = \sqrt{kt} \cot \sqrt{kt}`, for negative k

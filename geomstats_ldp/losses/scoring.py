@@ -1,4 +1,4 @@
-"""The operations that write the score of a loss, compiled for losses that have a twin."""
+"""Scores written in place, of one datum and of many; compiled for losses that have a twin."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
-from geomstats_ldp.twins import compile_by_default, jitable, operation
+from geomstats_ldp.losses.returned import checked_scores, error_of_compiled
+from geomstats_ldp.twins import jitable_inline, operation
 
 
 @operation
@@ -28,16 +29,10 @@ def score_into(
     out : array, shape [*point_shape]
         Receives the score.
     """
-    out[...] = loss.score(geometry, point, datum)
+    out[...] = checked_scores(loss, geometry, point, datum)
 
 
-@jitable
-def _score_coords(loss, geometry, point, datum, vector, out):
-    score_into(loss, geometry, point, datum, vector)
-    dispatch.coordinates(geometry, vector, point, out)
-
-
-@operation
+@jitable_inline
 def score_coords(
     loss: Any,
     geometry: Geometry,
@@ -60,10 +55,8 @@ def score_coords(
     out : array, shape [dim]
         Receives the coordinates.
     """
-    _score_coords(loss, geometry, point, datum, vector, out)
-
-
-compile_by_default(score_coords, _score_coords)
+    score_into(loss, geometry, point, datum, vector)
+    dispatch.coordinates(geometry, vector, point, out)
 
 
 def frame_scores(loss, geometry, points, indices, data, twin=None):
@@ -93,6 +86,8 @@ def frame_scores(loss, geometry, points, indices, data, twin=None):
         # Points that may not be written to would be compiled for once more.
         asked = np.array(points), indices, data
         _compiled_score_rows(loss.twin(), twin, *asked, vector, scores)
+        if not np.isfinite(scores).all():
+            raise error_of_compiled(loss)
     return scores
 
 

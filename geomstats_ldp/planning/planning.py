@@ -221,6 +221,9 @@ def _curve(task, estimator, setting):
     at = [task.sizes.index(size) for size in task.emulated]
     widths, errors = [one.width for one in seen], [one.error for one in seen]
     factors, below = over_oracle(widths, errors, [oracles[place] for place in at])
+    planned = [
+        oracle * between(size, task.emulated, factors) for size, oracle in zip(task.sizes, oracles)
+    ]
     informative = np.interp(task.sizes, task.emulated, [one.informative for one in seen])
     weak = np.maximum([one.weak for one in seen], below)
     weak = np.interp(task.sizes, task.emulated, weak)
@@ -229,15 +232,15 @@ def _curve(task, estimator, setting):
             n=size,
             setting=setting,
             oracle=oracle,
-            width=oracle * between(size, task.emulated, factors),
-            error=oracle * between(size, task.emulated, factors) * errors[_nearest(task, size)],
+            width=width,
+            error=width * errors[_nearest(task, size)],
             is_informative=bool(informative[place] >= 0.5),
             is_weak=bool(weak[place] > 0.5),
             is_emulated=size in task.emulated,
             clipped_share=population.clipped_share,
             shift=population.shift,
         )
-        for place, (size, oracle) in enumerate(zip(task.sizes, oracles))
+        for place, (size, oracle, width) in enumerate(zip(task.sizes, oracles, planned))
     ]
 
 

@@ -20,13 +20,7 @@ _LONGEST_STEP, _N_HALVINGS = 0.5, 30
 
 
 class Law(NamedTuple):
-    """Data that are equally likely.
-
-    Attributes
-    ----------
-    support : array, shape [n, *data_shape]
-    probabilities : array, shape [n]
-    """
+    """Data, shape [n, *data_shape], that are equally likely."""
 
     support: np.ndarray
     probabilities: np.ndarray
@@ -61,15 +55,6 @@ class Population:
 def population_of(protocol, rows):
     """Take rows in the coordinates of a protocol for the population.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    rows : array, shape [n, *data_shape]
-
-    Returns
-    -------
-    population : Population
-
     Raises
     ------
     ProtocolError
@@ -98,19 +83,10 @@ def population_of(protocol, rows):
 
 
 def minimiser(analysis, radius):
-    """Minimiser of a mean loss, by Newton's method, downhill.
+    """Minimiser of a mean loss, by Newton's method, downhill; a local one, if one is in reach.
 
-    Parameters
-    ----------
-    analysis : object
-        With `geometry`, `loss`, `law` and, to start from, `target`; see `planning.oracle`.
-    radius : float
-        Size of the region in which it is sought; no step is longer than half of it.
-
-    Returns
-    -------
-    point : array, shape [*point_shape]
-        A local minimiser, if there is one in reach.
+    `analysis` has `geometry`, `loss`, `law` and, to start from, `target`; see `planning.oracle`.
+    The `radius` is the size of the region: no step is longer than half of it.
     """
     point = np.array(analysis.target)
     for _ in range(_MOST_STEPS):

@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.plotting.drawing import (
-    CENTER,
-    FILL,
-    POINTS,
-    SQUARE,
-    check_space,
-    circle,
-    curve_style,
-    guide,
-    ink,
-    internal_points,
-    is_bare,
-    name_level,
-    open_axes,
-)
+from geomstats_ldp.plotting import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,19 +55,19 @@ def plot_on_circle(
     ProtocolError
         Naming a point that is not on the circle.
     """
-    check_space(region, "Hypersphere(1)", "plot_on_circle")
-    points = internal_points(region, points)
+    drawing.check_space(region, "Hypersphere(1)", "plot_on_circle")
+    points = drawing.internal_points(region, points)
     arc = _arc(region)
-    ax = open_axes(ax, "plot_on_circle", size=SQUARE)
-    if is_bare(ax):
+    ax = drawing.open_axes(ax, "plot_on_circle", size=drawing.SQUARE)
+    if drawing.is_bare(ax):
         _draw_circle(ax)
-    style = curve_style(kwargs, linewidth=7, solid_capstyle="butt", alpha=FILL)
+    style = drawing.curve_style(kwargs, linewidth=7, solid_capstyle="butt", alpha=drawing.FILL)
     ax.plot(*arc.T, **style)
     for end in arc[[0, -1]] if region.largest_radius < np.pi else ():
         ax.plot(*np.outer(end, _ENDS), color=style["color"], linewidth=1.2, zorder=5)
     _draw_rug(ax, points)
-    ax.plot(*region.center, **CENTER)
-    name_level(ax, region)
+    ax.plot(*region.center, **drawing.CENTER)
+    drawing.name_level(ax, region)
     return ax
 
 
@@ -96,10 +82,10 @@ def _arc(region):
 
 
 def _draw_circle(ax):
-    guide(ax, *circle(_N_VERTICES).T, color="0.6")
+    drawing.guide(ax, *drawing.circle(_N_VERTICES).T, color="0.6")
     for angle, text in _ANGLES.items():
         direction = np.array([np.cos(angle), np.sin(angle)])
-        guide(ax, *np.outer(direction, [0.96, 1.0]), color="0.6")
+        drawing.guide(ax, *np.outer(direction, [0.96, 1.0]), color="0.6")
         ax.text(*(0.87 * direction), text, color="0.4", ha="center", va="center", size="small")
     ax.set_aspect("equal")
     ax.text(0, 0, "angle in radians", color="0.4", ha="center", va="center", size="small")
@@ -112,5 +98,7 @@ def _draw_rug(ax, points):
 
     ticks = np.multiply.outer(points, _RUG).swapaxes(1, 2)
     ax.add_collection(
-        LineCollection(ticks, colors=POINTS["color"], linewidths=0.6, alpha=ink(len(points)))
+        LineCollection(
+            ticks, colors=drawing.POINTS["color"], linewidths=0.6, alpha=drawing.ink(len(points))
+        )
     )

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.plotting.drawing import (
-    CENTER,
-    FILL,
-    POINTS,
-    check_space,
-    circle,
-    curve_style,
-    guide,
-    ink,
-    internal_points,
-    is_bare,
-    name_level,
-    open_axes,
-)
+from geomstats_ldp.plotting import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,18 +59,18 @@ def plot_on_spd_cone(
         Naming a point that is not positive definite, or if the region is too large for floating
         point.
     """
-    check_space(region, "SPDMatrices(2)", "plot_on_spd_cone")
-    points = _entries(internal_points(region, points))
+    drawing.check_space(region, "SPDMatrices(2)", "plot_on_spd_cone")
+    points = _entries(drawing.internal_points(region, points))
     surface = _image(region, _unit_sphere())
     ellipses = [_image(region, directions) for directions in _great_circles()]
-    ax = open_axes(ax, "plot_on_spd_cone", in_3d=True, size=_SIZE)
-    if is_bare(ax):
+    ax = drawing.open_axes(ax, "plot_on_spd_cone", in_3d=True, size=_SIZE)
+    if drawing.is_bare(ax):
         shown = np.concatenate([surface.reshape(-1, 3), points])
         _draw_cone(ax, 1.1 * (shown[:, 0] + shown[:, 1]).max())
-    ax.plot(*points.T, **{**POINTS, "alpha": ink(len(points)), "zorder": 3})
-    _draw_region(ax, surface, ellipses, curve_style(kwargs, linewidth=0.8))
-    ax.plot(*_entries(region.center)[:, None], **CENTER)
-    name_level(ax, region, y=0.98)
+    ax.plot(*points.T, **{**drawing.POINTS, "alpha": drawing.ink(len(points)), "zorder": 3})
+    _draw_region(ax, surface, ellipses, drawing.curve_style(kwargs, linewidth=0.8))
+    ax.plot(*_entries(region.center)[:, None], **drawing.CENTER)
+    drawing.name_level(ax, region, y=0.98)
     return ax
 
 
@@ -99,7 +86,7 @@ def _image(region, directions):
 
 def _unit_sphere():
     heights = np.linspace(0, np.pi, _N_LATITUDES)[:, None, None]
-    around = np.sin(heights) * circle(2 * _N_LATITUDES)
+    around = np.sin(heights) * drawing.circle(2 * _N_LATITUDES)
     pole = np.broadcast_to(np.cos(heights), (*around.shape[:-1], 1))
     return np.concatenate([around, pole], axis=-1)
 
@@ -107,7 +94,7 @@ def _unit_sphere():
 def _great_circles():
     for pair in combinations(range(3), 2):
         directions = np.zeros((_N_VERTICES, 3))
-        directions[:, pair] = circle(_N_VERTICES)
+        directions[:, pair] = drawing.circle(_N_VERTICES)
         yield directions
 
 
@@ -116,8 +103,8 @@ def _draw_region(ax, surface, ellipses, style):
 
     ax.plot_surface(
         *np.moveaxis(surface, -1, 0),
-        color=to_rgba(style["color"], FILL / 2),
-        edgecolor=to_rgba(style["color"], FILL),
+        color=to_rgba(style["color"], drawing.FILL / 2),
+        edgecolor=to_rgba(style["color"], drawing.FILL),
         linewidth=0.3,
         shade=False,
         zorder=4,
@@ -133,9 +120,9 @@ def _draw_cone(ax, trace):
     ax.computed_zorder = False
     rim = _singular(trace, _N_VERTICES)
     for height in np.linspace(0, 1, _N_ELLIPSES + 1)[1:]:
-        guide(ax, *(height * rim).T)
+        drawing.guide(ax, *(height * rim).T)
     for end in _singular(trace, _N_RULINGS + 1)[:-1]:
-        guide(ax, *np.outer(end, [0, 1]))
+        drawing.guide(ax, *np.outer(end, [0, 1]))
     apex_to_rim = np.multiply.outer([0, 1], rim)
     ax.plot_surface(
         *np.moveaxis(apex_to_rim, -1, 0), color="0.9", alpha=0.3, linewidth=0, shade=False, zorder=0
@@ -152,5 +139,5 @@ def _draw_cone(ax, trace):
 
 def _singular(trace, n_points):
     """Entries of singular matrices of a trace, once round the cone: 1 + (cos, sin; sin, -cos)."""
-    cosine, sine = circle(n_points).T
+    cosine, sine = drawing.circle(n_points).T
     return np.stack([1 + cosine, 1 - cosine, sine], axis=-1) * trace / 2

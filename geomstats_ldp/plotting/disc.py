@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.geometry.coordinates import to_ball
-from geomstats_ldp.plotting.drawing import (
-    CENTER,
-    FILL,
-    POINTS,
-    SQUARE,
-    check_space,
-    circle,
-    curve_style,
-    guide,
-    ink,
-    internal_points,
-    is_bare,
-    name_level,
-    open_axes,
-)
+from geomstats_ldp.plotting import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,32 +64,32 @@ def plot_on_poincare_disc(
     ValueError
         Naming a point off the space.
     """
-    check_space(region, "Hyperbolic(2)", "plot_on_poincare_disc")
-    points = to_ball(internal_points(region, points))
+    drawing.check_space(region, "Hyperbolic(2)", "plot_on_poincare_disc")
+    points = to_ball(drawing.internal_points(region, points))
     region = region.internal
-    curve = to_ball(region.points_at(region.outline(circle(_N_VERTICES))))
-    ax = open_axes(ax, "plot_on_poincare_disc", size=SQUARE)
-    if is_bare(ax):
+    curve = to_ball(region.points_at(region.outline(drawing.circle(_N_VERTICES))))
+    ax = drawing.open_axes(ax, "plot_on_poincare_disc", size=drawing.SQUARE)
+    if drawing.is_bare(ax):
         _draw_disc(ax, side=-1 if to_ball(region.center)[1] > 0 else 1)
-    style = curve_style(kwargs)
-    ax.plot(*points.T, **{**POINTS, "alpha": ink(len(points)), "zorder": 3})
-    ax.fill(*curve.T, color=style["color"], alpha=FILL, linewidth=0, zorder=4)
+    style = drawing.curve_style(kwargs)
+    ax.plot(*points.T, **{**drawing.POINTS, "alpha": drawing.ink(len(points)), "zorder": 3})
+    ax.fill(*curve.T, color=style["color"], alpha=drawing.FILL, linewidth=0, zorder=4)
     ax.plot(*curve.T, **style)
-    ax.plot(*to_ball(region.center), **CENTER)
-    name_level(ax, region)
+    ax.plot(*to_ball(region.center), **drawing.CENTER)
+    drawing.name_level(ax, region)
     return ax
 
 
 def _draw_disc(ax, side):
     """The disc, with the names of its circles above (side 1) or below (-1) the origin."""
-    directions = circle(_N_VERTICES)
-    for direction in circle(2 * _N_GEODESICS + 1)[:_N_GEODESICS]:
-        guide(ax, *zip(-direction, direction))
+    directions = drawing.circle(_N_VERTICES)
+    for direction in drawing.circle(2 * _N_GEODESICS + 1)[:_N_GEODESICS]:
+        drawing.guide(ax, *zip(-direction, direction))
     for distance in _DISTANCES:
         radius = math.tanh(distance / 2)
-        guide(ax, *(radius * directions).T)
+        drawing.guide(ax, *(radius * directions).T)
         ax.text(0, side * radius, f"distance {distance}", **_LABEL)
-    guide(ax, *directions.T, color="k", linewidth=1)
+    drawing.guide(ax, *directions.T, color="k", linewidth=1)
     ax.set_aspect("equal")
     ax.set(xlim=(-1.02, 1.02), ylim=(-1.02, 1.02), xticks=[-1, 0, 1], yticks=[-1, 0, 1])
     ax.tick_params(length=0)

@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geomstats_ldp.plotting.drawing import (
-    CENTER,
-    FILL,
-    POINTS,
-    SQUARE,
-    check_space,
-    circle,
-    curve_style,
-    guide,
-    ink,
-    internal_points,
-    is_bare,
-    name_level,
-    open_axes,
-)
+from geomstats_ldp.plotting import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,22 +55,22 @@ def plot_on_sphere(
     ProtocolError
         Naming a point that is not on the sphere.
     """
-    check_space(region, "Hypersphere(2)", "plot_on_sphere")
-    points = internal_points(region, points)
+    drawing.check_space(region, "Hypersphere(2)", "plot_on_sphere")
+    points = drawing.internal_points(region, points)
     curve = _boundary(region)
-    ax = open_axes(ax, "plot_on_sphere", in_3d=True, size=SQUARE)
-    if is_bare(ax):
+    ax = drawing.open_axes(ax, "plot_on_sphere", in_3d=True, size=drawing.SQUARE)
+    if drawing.is_bare(ax):
         _draw_sphere(ax, region.center)
     _draw_points(ax, points)
-    _draw_region(ax, region, curve, curve_style(kwargs))
-    ax.plot(*region.center[:, None], **CENTER)
-    name_level(ax, region)
+    _draw_region(ax, region, curve, drawing.curve_style(kwargs))
+    ax.plot(*region.center[:, None], **drawing.CENTER)
+    drawing.name_level(ax, region)
     return ax
 
 
 def _boundary(region):
     """Boundary curve, closed; NaN where a geodesic from the centre would go past its antipode."""
-    coords = region.outline(circle(_N_VERTICES))
+    coords = region.outline(drawing.circle(_N_VERTICES))
     distances = region.geometry.retracted_distance(np.linalg.norm(coords, axis=1))
     is_past = distances >= region.geometry.injectivity_radius
     return np.where(is_past[:, None], np.nan, region.points_at(coords))
@@ -114,14 +100,14 @@ def _draw_sphere(ax, center):
     ax.set_axis_off()
     for curve in [*_meridians(), *_parallels()]:
         front, behind = _sides(ax, curve)
-        guide(ax, *behind.T, color="0.9")
-        guide(ax, *front.T)
+        drawing.guide(ax, *behind.T, color="0.9")
+        drawing.guide(ax, *front.T)
     _draw_outline(ax)
     _name_axes(ax)
 
 
 def _meridians():
-    half_turn = circle(_N_VERTICES)[: _N_VERTICES // 2 + 1]
+    half_turn = drawing.circle(_N_VERTICES)[: _N_VERTICES // 2 + 1]
     for azimuth in np.radians(np.arange(0, 360, _SPACING)):
         level = half_turn[:, 1:] * [np.cos(azimuth), np.sin(azimuth)]
         yield np.concatenate([level, half_turn[:, :1]], axis=1)
@@ -130,7 +116,7 @@ def _meridians():
 def _parallels():
     for elevation in np.radians(np.arange(_SPACING - 90, 90, _SPACING)):
         height = np.full((_N_VERTICES, 1), np.sin(elevation))
-        yield np.concatenate([np.cos(elevation) * circle(_N_VERTICES), height], axis=1)
+        yield np.concatenate([np.cos(elevation) * drawing.circle(_N_VERTICES), height], axis=1)
 
 
 def _draw_outline(ax):
@@ -138,9 +124,9 @@ def _draw_outline(ax):
 
     # All rows of the right factor but the first span the plane across the line of sight.
     across = np.linalg.svd(_viewpoint(ax)[None])[2][1:]
-    outline = circle(_N_VERTICES) @ across
+    outline = drawing.circle(_N_VERTICES) @ across
     ax.add_collection3d(Poly3DCollection([outline], fc="0.97", ec="none", zorder=0))
-    guide(ax, *outline.T, color="0.5")
+    drawing.guide(ax, *outline.T, color="0.5")
 
 
 def _name_axes(ax):
@@ -149,15 +135,15 @@ def _name_axes(ax):
         if abs(towards) > _FACING:
             continue
         colour = "0.4" if towards >= 0 else "0.75"
-        guide(ax, *np.outer(axis, [1.0, 1.1]), color=colour)
+        drawing.guide(ax, *np.outer(axis, [1.0, 1.1]), color=colour)
         ax.text(*(1.18 * axis), f"$x_{i + 1}$", color=colour, ha="center", va="center")
 
 
 def _draw_points(ax, points):
     front, behind = _sides(ax, points)
-    alpha = ink(len(points))
+    alpha = drawing.ink(len(points))
     for side, style in ((behind, _BEHIND), (front, {})):
-        ax.plot(*side.T, **{**POINTS, **style, "alpha": alpha, "zorder": 3})
+        ax.plot(*side.T, **{**drawing.POINTS, **style, "alpha": alpha, "zorder": 3})
 
 
 def _draw_region(ax, region, curve, style):
@@ -166,7 +152,7 @@ def _draw_region(ax, region, curve, style):
     # Seen from one side, the boundary of a larger region encloses what is outside of it.
     if region.largest_radius < np.pi / 2:
         ax.add_collection3d(
-            Poly3DCollection([curve], fc=style["color"], ec="none", alpha=FILL, zorder=4)
+            Poly3DCollection([curve], fc=style["color"], ec="none", alpha=drawing.FILL, zorder=4)
         )
     front, behind = _sides(ax, curve)
     ax.plot(*front.T, **style)

@@ -2,13 +2,12 @@
 
 from geomstats_ldp.score_regression.answers import fewest_participants
 from geomstats_ldp.score_regression.fit import ScoreFit, fit_scores
-from geomstats_ldp.score_regression.prediction import (
-    PredictedScore,
-    predict_round_scores,
+from geomstats_ldp.score_regression.prediction import PredictedScore, predict_round_scores
+from geomstats_ldp.score_regression.second_moment import LearntMoment, learn_second_moment
+from geomstats_ldp.score_regression.single_query import (
+    fit_single_query,
     predict_single_query_scores,
 )
-from geomstats_ldp.score_regression.second_moment import LearntMoment, learn_second_moment
-from geomstats_ldp.score_regression.single_query import fit_single_query
 from geomstats_ldp.score_regression.state import (
     RoundState,
     closed_round,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues, covariance_floor
+from geomstats_ldp.score_regression.shrinkage import known_covariance
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -81,18 +81,8 @@ class Answers:
     def within_groups(self, protocol, scatter):
         """Covariance of one released score of each group that counts, within query points.
 
-        Parameters
-        ----------
-        protocol : Protocol
-        scatter : array, shape [n_answered, dim, dim]
-            That of the answers, in one frame or in those of their queries.
-
-        Returns
-        -------
-        present : array of int, shape [n_groups]
-            Numbers of the groups.
-        covariances : array, shape [n_groups, dim, dim]
-        counts : array, shape [n_groups]
+        With the numbers of the groups and how many messages they have. `scatter`, shape
+        [n_answered, dim, dim], is that of the answers, in one frame or in those of their queries.
         """
         present = np.unique(self.groups)
         members = [self.groups == group for group in present]
@@ -130,40 +120,19 @@ def trusted_groups(protocol, degrees):
 def group_covariances(protocol, groups, scatters, degrees, counts):
     """Covariances of one released score of each group, above the known noise.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    groups : array of int, shape [n_groups]
-    scatters : array-like, shape [n_groups, dim, dim]
-    degrees, counts : array-like, shape [n_groups]
-
-    Returns
-    -------
-    covariances : array, shape [n_groups, dim, dim]
+    `groups` are their numbers. Shape [n_groups, dim, dim], as the `scatters`.
     """
-    mechanisms = list(protocol.mechanisms.values())
-    covariances = []
-    for group, scatter, free, count in zip(groups, scatters, degrees, counts):
-        covariance = scatter / free
-        floor = covariance_floor(
-            np.linalg.eigvalsh(covariance), protocol.inference, mechanisms[group], int(count)
-        )
-        covariances.append(clip_eigenvalues(covariance, floor))
-    return np.array(covariances)
+    mechanisms, rule = list(protocol.mechanisms.values()), protocol.inference
+    return np.array(
+        [
+            known_covariance(scatter / free, rule, mechanisms[group], int(count))
+            for group, scatter, free, count in zip(groups, scatters, degrees, counts)
+        ]
+    )
 
 
 def precisions(covariances, counts):
-    """Precision of one message of each group, one on average over messages.
-
-    Parameters
-    ----------
-    covariances : array, shape [n_groups, dim, dim]
-    counts : array, shape [n_groups]
-
-    Returns
-    -------
-    precision : array, shape [n_groups]
-    """
+    """Precision of one message of each group, one on average over messages, shape [n_groups]."""
     if len(covariances) == 1:
         return np.ones(1)
     inverse = 1 / np.trace(covariances, axis1=1, axis2=2)
@@ -171,41 +140,21 @@ def precisions(covariances, counts):
 
 
 def mean_covariance(covariances, precision, weights):
-    """Covariance of one score of average precision, from those of the groups.
+    """Covariance of one score of average precision, from those of the groups, shape [dim, dim].
 
     The weighted mean of the scores of all groups, with n_g of each and precision p_g, has
     covariance sum_g n_g p_g^2 Sigma_g / n^2: with this matrix instead it is that of n equal scores.
-
-    Parameters
-    ----------
-    covariances : array, shape [n_groups, dim, dim]
-    precision, weights : array, shape [n_groups]
-        The weights are those of whole groups, n_g p_g.
-
-    Returns
-    -------
-    covariance : array, shape [dim, dim]
+    The `weights` are those of whole groups, n_g p_g.
     """
     return np.tensordot(weights / np.sum(weights) * precision, covariances, axes=1)
 
 
-def pooled_covariance(protocol, answers, weights, maps):
+def pooled_covariance(protocol, answers, weights, scatter):
     """Covariance of one released score within query points; no model of the means enters.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    answers : Answers
-    weights : array, shape [n_answered]
-        Of the query points, apart from the precision of their messages.
-    maps : array, shape [n_answered, dim, dim]
-        From the frames of the queries to the one in which it is wanted.
-
-    Returns
-    -------
-    covariance : array, shape [dim, dim]
+    `weights` are those of the query points, apart from the precision of their messages, and
+    `scatter`, shape [n_answered, dim, dim], is in the frame in which it is wanted.
     """
-    scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
     present, covariances, _ = answers.within_groups(protocol, scatter)
     shares = answers.counts * answers.precision * weights**2
     of_groups = (answers.groups == present[:, None]) @ shares

@@ -17,10 +17,17 @@ from geomstats_ldp.score_regression.moments import hessian_basis
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
     charged_share,
-    deviatoric_size,
+    errors_in_range,
     shrink,
-    spherical_size,
 )
+
+#: What `bounded_hessian` says of a block, and how that of several is joined.
+BOUNDS = {
+    "hessian_floor": min,
+    "hessian_bound": max,
+    "hessian_floor_active": any,
+    "hessian_bound_active": any,
+}
 
 
 class Block(NamedTuple):
@@ -55,17 +62,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(rule, dim):
-    """Blocks of the Hessian, one for all coordinates where no more is known.
-
-    Parameters
-    ----------
-    rule : InferenceRule
-    dim : int
-
-    Returns
-    -------
-    blocks : list of Block
-    """
+    """Blocks of the Hessian, one for all coordinates where no more is known."""
     if rule.hessian_blocks is None:
         return [Block(0, dim, rule)]
     blocks, start = [], 0
@@ -78,12 +75,6 @@ def blocks_of(rule, dim):
 
 def possible_hessians(geometry, moment, rule):
     """The Hessians that a regression chooses among: a known one, and combinations of a basis.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    moment : None, "first", "second" or "quadratic"
-    rule : InferenceRule
 
     Returns
     -------
@@ -106,47 +97,24 @@ def possible_hessians(geometry, moment, rule):
 
 
 def basis_within(basis, block):
-    """Indices of the matrices of an orthonormal basis that have all their entries in a block.
-
-    Parameters
-    ----------
-    basis : array, shape [n_basis, dim, dim]
-    block : Block
-
-    Returns
-    -------
-    indices : array of int
-    """
+    """Indices of the matrices of an orthonormal basis that have all their entries in a block."""
     return np.flatnonzero(np.sum(block.of(basis) ** 2, axis=(1, 2)) > 0.5)
 
 
 def rows_of_error(errors, blocks):
     """Expected squared error of each row of the Hessian, shape [dim], spread evenly in a block.
 
-    Parameters
-    ----------
-    errors : array, shape [n_blocks]
-        Expected squared Frobenius norms.
-    blocks : list of Block
+    `errors`, shape [n_blocks], are expected squared Frobenius norms.
     """
     sizes = [block.size for block in blocks]
     return np.repeat(np.asarray(errors) / sizes, sizes)
 
 
 def usable_hessian(protocol, raw, noise, basis, n):
-    """Hessian that can be inverted, block by block.
+    """Hessian that can be inverted, block by block, from the one by least squares.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    raw : array, shape [dim, dim]
-        By least squares.
-    noise : array, shape [n_basis, n_basis]
-        Covariance of its coefficients.
-    basis : array, shape [n_basis, dim, dim]
-        From `possible_hessians`.
-    n : int
-        Participants.
+    `noise`, shape [n_basis, n_basis], is the covariance of its coefficients, `basis` that of
+    `possible_hessians`.
 
     Returns
     -------
@@ -172,32 +140,12 @@ def usable_hessian(protocol, raw, noise, basis, n):
 
 
 def joined_bounds(bounds):
-    """What `bounded_hessian` says of all blocks together.
-
-    Parameters
-    ----------
-    bounds : list of dict
-
-    Returns
-    -------
-    joined : dict
-    """
-    joined = {
-        "hessian_floor": min(one["hessian_floor"] for one in bounds),
-        "hessian_bound": max(one["hessian_bound"] for one in bounds),
-    }
-    for name in ("hessian_floor_active", "hessian_bound_active"):
-        joined[name] = any(one[name] for one in bounds)
-    return joined
+    """What `bounded_hessian` says of all blocks together."""
+    return {name: joined(one[name] for one in bounds) for name, joined in BOUNDS.items()}
 
 
 def known_multiple(blocks):
-    """Multiple of the identity that one of several blocks is known to be, or None.
-
-    Parameters
-    ----------
-    blocks : list of Block
-    """
+    """Multiple of the identity that one of several blocks is known to be, or None."""
     known = [block.rule.hessian_range[0] for block in blocks if block.is_known]
     return known[0] if known and len(blocks) > 1 else None
 
@@ -219,8 +167,5 @@ def _usable_block(rule, raw, noise, basis, flat, hessian_bound, n):
     deviatoric *= charged
     if flat is not None:
         spherical *= charged
-    if rule.hessian_range is not None:
-        spherical = min(spherical, spherical_size(dim, rule.hessian_range))
-        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
     hessian, bounds = bounded_hessian(hessian, rule, hessian_bound, n)
-    return hessian, (spherical, deviatoric), bounds
+    return hessian, errors_in_range(spherical, deviatoric, dim, rule.hessian_range), bounds

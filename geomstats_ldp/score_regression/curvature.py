@@ -37,19 +37,11 @@ CENTER = 1.0
 
 @lru_cache(maxsize=16)
 def orthonormal_bases(dim: int) -> np.ndarray:
-    r"""Bases whose squares of coordinates tell all symmetric matrices.
+    r"""Bases whose squares of coordinates tell all symmetric matrices, shape [dim, dim, dim].
 
     The coordinate axes, and pairs :math:`(e_i \pm e_j) / \sqrt 2` by a round robin in which each
-    axis meets every other one once. In an odd dimension one axis at a time stays alone.
-
-    Parameters
-    ----------
-    dim : int
-
-    Returns
-    -------
-    bases : array, shape [dim, dim, dim]
-        Rows of ``bases[k]`` are the vectors of one basis.
+    axis meets every other one once. In an odd dimension one axis at a time stays alone. Rows of
+    ``bases[k]`` are the vectors of one basis.
     """
     n_places = dim + dim % 2
     bases = [np.eye(dim)] if dim % 2 == 0 else []
@@ -67,19 +59,10 @@ def orthonormal_bases(dim: int) -> np.ndarray:
 
 
 def directions_of_queries(protocol: Any, state: Any, number: int) -> np.ndarray | None:
-    """Directions along which the queries of a round ask for curvature.
+    """Directions along which the queries of a round that was opened ask for curvature.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    state : RoundState
-    number : int
-        Of a round that was opened.
-
-    Returns
-    -------
-    directions : array, shape [n_directions, dim, dim], or None
-        One direction a row, in frame coordinates at the centre; None where scores are asked for.
+    One direction a row, in frame coordinates at the centre, shape [n_directions, dim, dim]; None
+    where scores are asked for.
     """
     if not protocol.rounds.asks_for_curvature(number):
         return None
@@ -95,20 +78,10 @@ def first_whitening(protocol: Any) -> np.ndarray:
 
 
 def whitening_of(protocol: Any, fit: Any) -> np.ndarray:
-    """Inverse root of the Hessian that has been found so far.
+    """Inverse root of the Hessian that has been found so far, shape [dim, dim].
 
     An eigenvalue counts as the root of its square and that of its standard error: directions are
     longer only as far as the messages tell that curvature is small.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    fit : ScoreFit
-
-    Returns
-    -------
-    whitening : array, shape [dim, dim]
-        Symmetric and positive definite.
     """
     values, vectors, errors = eigenvalues_with_errors(fit.raw_hessian, fit.hessian_covariance)
     high = protocol.hessian_bound
@@ -128,14 +101,6 @@ def difference_reach(protocol: Any) -> float:
     """Distance to both sides of a centre at which a device takes the scores of its difference.
 
     It is no longer than the offsets of other rounds, so that they are scores of public queries.
-
-    Parameters
-    ----------
-    protocol : Protocol
-
-    Returns
-    -------
-    reach : float
     """
     return min(_REACH * protocol.rounds.bending_length, protocol.radius.maximum)
 
@@ -151,17 +116,7 @@ class _Told(NamedTuple):
 
 
 def told_curvature(protocol: Any, state: Any) -> list[_Told]:
-    """Answers to the rounds that ask for curvature, of groups of whom enough have answered.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    state : RoundState
-
-    Returns
-    -------
-    answers : list
-    """
+    """Answers to the rounds that ask for curvature, of groups of whom enough have answered."""
     found = []
     for number in range(state.n_opened):
         directions = directions_of_queries(protocol, state, number)
@@ -197,21 +152,8 @@ def known_apart(
 ) -> Knowledge:
     """Information about gradient and Hessian that is in no score.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    told : list
-        From `told_curvature`.
-    center : array, shape [*point_shape]
-    basis : array, shape [n_basis, dim, dim]
-    variance : float
-        Of a coordinate of one score.
-    weights : array, shape [n_opened]
-        Of one answer of each round, relative to one that counts fully.
-
-    Returns
-    -------
-    knowledge : Knowledge
+    `told` is from `told_curvature`, `variance` that of a coordinate of one score, and `weights`,
+    shape [n_opened], are those of one answer of each round, relative to one that counts fully.
     """
     known, dim = knowledge(protocol, center, basis, variance), protocol.dim
     if not told:

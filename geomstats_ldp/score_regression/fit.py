@@ -29,15 +29,10 @@ from geomstats_ldp.score_regression.blocks import (
     rows_of_error,
     usable_hessian,
 )
+from geomstats_ldp.score_regression.chart import Chart
 from geomstats_ldp.score_regression.curvature import known_apart, told_curvature
-from geomstats_ldp.score_regression.following import Chart, bias_of_following
+from geomstats_ldp.score_regression.following import bias_of_following
 from geomstats_ldp.score_regression.hessian_error import mean_product
-from geomstats_ldp.score_regression.moments import (
-    charted,
-    design_matrices,
-    third_derivative_design,
-    unsaturated,
-)
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -186,23 +181,17 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, c
     `curvature` is from `told_curvature`. With `is_unbiased` the bias that the centres leave is
     taken off the Hessian, after the step.
     """
-    geometry, rule, dim = protocol.geometry, protocol.inference, protocol.dim
+    rule, dim = protocol.inference, protocol.dim
     weights = round_weights[answers.rounds]
-    basis, fixed = possible_hessians(geometry, protocol.rounds.moment, rule)
-    coords, maps, frames = charted(geometry, twin, answers.points, center)
-    coords = unsaturated(protocol, answers, center, coords, twin)
-    design = design_matrices(
-        protocol.rounds.moment, geometry, answers.points, center, coords, maps, frames, basis
-    )
-    covariance = pooled_covariance(protocol, answers, weights, maps)
+    basis, fixed = possible_hessians(protocol.geometry, protocol.rounds.moment, rule)
+    chart = Chart(protocol, answers, center, basis, fixed, twin)
+    covariance = pooled_covariance(protocol, answers, weights, chart.scatter)
     variance = float(np.trace(covariance)) / dim
     share = answers.counts * answers.precision * weights
-    means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ fixed
-    bend = third_derivative_design(protocol, answers.rounds)
     pull = third_derivative_weight(protocol, variance)
     known = known_apart(protocol, curvature, center, basis, variance, round_weights)
     estimate, own, told, gram, penalty = _least_squares(
-        design, bend, pull, share, weights, means, rule, basis, variance, answers.n, known
+        chart, pull, share, weights, rule, variance, answers.n, known
     )
     raw = fixed + np.einsum("k,kij->ij", estimate[dim:], basis)
     noise = variance * (own + told)[dim:, dim:]
@@ -210,8 +199,8 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, c
     # From the mean query point, where the gradient is least tied to the error of the Hessian.
     counted = share
     if protocol.rounds.saturation > 0:
-        counted = intercept_weights(share, bend, pull)
-    pivot = counted @ coords / counted.sum()
+        counted = intercept_weights(share, chart.bend, pull)
+    pivot = counted @ chart.coords / counted.sum()
     gradient = estimate[:dim] + raw @ pivot
     by_entry, blocks = protocol.rounds.curvature_rounds is not None, blocks_of(rule, dim)
     rows = rows_of_error(errors.sum(axis=1), blocks)
@@ -221,9 +210,8 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, c
     offset = pivot - target
     bias = np.zeros((dim, dim))
     if is_unbiased and rule.hessian != "raw":
-        place = Chart(center, coords, maps, frames, basis, bend, known)
         steps = partial(_step_by_noise, hessian, basis, blocks)
-        bias = bias_of_following(protocol, answers, place, weights, penalty, variance, steps)
+        bias = bias_of_following(protocol, answers, chart, known, weights, penalty, variance, steps)
         hessian, errors, bounds = usable_hessian(protocol, raw - bias, noise, basis, answers.n)
     at_pivot = np.concatenate([np.eye(dim), np.einsum("kij,j->ik", basis, pivot)], axis=1)
     return ScoreFit(
@@ -247,18 +235,11 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, c
 
 
 def hedged_step(hessian, square):
-    """Matrix by which a step multiplies the gradient.
+    """Matrix by which a step multiplies the gradient, shape [dim, dim].
 
-    Parameters
-    ----------
-    hessian : array, shape [dim, dim]
-    square : float or array, shape [dim] or [dim, dim]
-        Expected square of the error of the Hessian, or the diagonal of that where it is diagonal:
-        the expected squared error of each row.
-
-    Returns
-    -------
-    step : array, shape [dim, dim]
+    `square` is the expected square of the error of the Hessian, shape [dim, dim], or the diagonal
+    of that where it is diagonal: the expected squared error of each row, a number where all are
+    alike.
     """
     square = square if np.ndim(square) == 2 else square * np.eye(len(hessian))
     return hessian @ np.linalg.inv(hessian @ hessian + HEDGE * square)
@@ -292,11 +273,11 @@ def third_derivative_weight(protocol, variance):
     return 0.0 if size == 0 else variance / size**2
 
 
-def _least_squares(design, bend, pull, share, weights, means, rule, basis, variance, n, known):
+def _least_squares(chart, pull, share, weights, rule, variance, n, known):
     """Gradient and Hessian, ridged or pulled to a public prior, with their covariance.
 
-    The third derivative, with the columns `bend`, is a random effect of precision `pull`, and
-    `known` is as `knowledge` gives it.
+    The third derivative, with the columns `bend` of the chart, is a random effect of precision
+    `pull`, and `known` is as `knowledge` gives it.
 
     Returns
     -------
@@ -309,6 +290,7 @@ def _least_squares(design, bend, pull, share, weights, means, rule, basis, varia
     penalty : array, shape [dim + n_basis + n_bends]
         What was added to the diagonal of the normal equations.
     """
+    design, bend, means, basis = chart.design, chart.bend, chart.means, chart.basis
     dim, n_kept = means.shape[1], design.shape[2]
     slopes, bends = slice(dim, n_kept), slice(n_kept, n_kept + bend.shape[2])
     # Offsets in units of their own size: no unit of the data decides what is taken for zero.
@@ -360,10 +342,7 @@ def _move(protocol, center, coords, twin):
 def step_inside(region, geometry, room, center, coords, vectors, spare, point, out):
     """Step from a centre to `point`, and project it to the region; runs in both engines.
 
-    Returns
-    -------
-    moved : bool
-        Whether `point` was outside, and the answer is in `out`.
+    Returns whether `point` was outside, and the answer is in `out`.
     """
     dispatch.lift(geometry, coords, center, vectors[0])
     dispatch.exp(geometry, vectors[0], center, point)

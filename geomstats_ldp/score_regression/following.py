@@ -14,12 +14,13 @@ Hessians come out too large by it, as noise makes a vector longer. See docs/theo
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import numpy as np
 
 from geomstats_ldp.schedules import round_radius
 from geomstats_ldp.score_regression.answers import Answers
+from geomstats_ldp.score_regression.chart import Chart
 from geomstats_ldp.score_regression.known_moment import Knowledge
 from geomstats_ldp.score_regression.moments import design_matrices, mean_scores, unit_moments
 
@@ -27,59 +28,22 @@ from geomstats_ldp.score_regression.moments import design_matrices, mean_scores,
 _STEP = 1e-3
 
 
-class Chart(NamedTuple):
-    """Query points that were answered, in the chart at a centre.
-
-    Attributes
-    ----------
-    center : array, shape [*point_shape]
-    coords, maps, frames
-        From `moments.charted`.
-    basis : array, shape [n_basis, dim, dim]
-    bend : array, shape [n, dim, n_bends]
-        See `moments.third_derivative_design`.
-    known : Knowledge
-        Beside the answers.
-    """
-
-    center: np.ndarray
-    coords: np.ndarray
-    maps: np.ndarray
-    frames: np.ndarray
-    basis: np.ndarray
-    bend: np.ndarray
-    known: Knowledge
-
-
 def bias_of_following(
     protocol: Any,
     answers: Answers,
     chart: Chart,
+    known: Knowledge,
     weights: np.ndarray,
     penalty: np.ndarray,
     variance: float,
     step_of: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Bias that the noise of the centres leaves in the Hessian by least squares.
+    """Bias that the noise of the centres leaves in the Hessian by least squares, shape [dim, dim].
 
-    Parameters
-    ----------
-    protocol : Protocol
-    answers : Answers
-    chart : Chart
-    weights : array, shape [n]
-        Of one message at each query point, relative to one that counts fully.
-    penalty : array, shape [dim + n_basis + n_bends]
-        What is added to the diagonal of the normal equations.
-    variance : float
-        Of a coordinate of one score.
-    step_of : callable
-        From the covariance of the coefficients of the Hessian, shape [n_basis, n_basis], to the
-        matrix by which a step multiplies the gradient, shape [dim, dim].
-
-    Returns
-    -------
-    bias : array, shape [dim, dim]
+    `weights`, shape [n], are those of one message at each query point, `penalty`, shape
+    [dim + n_basis + n_bends], what is added to the diagonal of the normal equations, and `variance`
+    that of a coordinate of one score. `step_of` takes the covariance of the coefficients of the
+    Hessian to the matrix by which a step multiplies the gradient.
     """
     dim, share = protocol.dim, answers.counts * answers.precision * weights
     shift = _STEP * round_radius(protocol.radius, 0) * np.eye(dim)
@@ -91,8 +55,8 @@ def bias_of_following(
         _by_round(answers.rounds, weight, rows) for weight in (share, share * weights)
     )
     added, told = np.diag(penalty), np.zeros((n_columns, n_columns))
-    added[: slopes.stop, : slopes.stop] += chart.known.information
-    told[: slopes.stop, : slopes.stop] = chart.known.noise
+    added[: slopes.stop, : slopes.stop] += known.information
+    told[: slopes.stop, : slopes.stop] = known.noise
     # Columns in units of their own information: no unit of the data decides what is zero.
     total = normals.sum(axis=0) + added
     units = np.sqrt(np.where(np.diag(total) > 0, np.diag(total), 1.0))
@@ -120,16 +84,16 @@ def _rows_when_moved(protocol, points, chart):
     Up to a rotation of the rows of each query point, which no information depends on. Its values
     have shape [n, n_rows, n_columns].
     """
-    center, coords, maps, frames, basis, bend, _ = chart
     moment, geometry = protocol.rounds.moment, protocol.geometry
+    center, basis = chart.center, chart.basis
 
     def linear(shift):
-        place = coords + shift, maps, frames
+        place = chart.coords + shift, chart.maps, chart.frames
         design = design_matrices(moment, geometry, points, center, *place, basis)
-        return np.concatenate([design, bend], axis=2)
+        return np.concatenate([design, chart.bend], axis=2)
 
     def exact(shift):
-        along = np.einsum("nij,i,nj...->n...", maps, shift, frames, optimize=True)
+        along = np.einsum("nij,i,nj...->n...", chart.maps, shift, chart.frames, optimize=True)
         scores = mean_scores(moment, geometry, moments, geometry.exp(along, points))
         return np.swapaxes(scores, 1, 2)
 

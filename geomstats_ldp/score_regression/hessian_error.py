@@ -16,18 +16,11 @@ from geomstats_ldp.score_regression.moments import symmetric_basis
 def eigenvalues_with_errors(hessian, covariance):
     """Eigenvalues of a Hessian, ascending, with their standard errors to first order.
 
-    Parameters
-    ----------
-    hessian : array, shape [dim, dim]
-    covariance : array, shape [n_basis, n_basis]
-        Of the coefficients of its error.
+    `covariance` is that of the coefficients of its error; `vectors` have one eigenvector a column.
 
     Returns
     -------
-    values : array, shape [dim]
-    vectors : array, shape [dim, dim]
-        One eigenvector a column.
-    errors : array, shape [dim]
+    values, vectors, errors : arrays, shapes [dim], [dim, dim] and [dim]
     """
     values, vectors = np.linalg.eigh(hessian)
     basis = symmetric_basis(len(values), is_isotropic=len(covariance) == 1)
@@ -39,12 +32,8 @@ def eigenvalues_with_errors(hessian, covariance):
 def mean_product(covariance, moment):
     r"""Expectation of :math:`E W E`, shape [dim, dim].
 
-    Parameters
-    ----------
-    covariance : array, shape [n_basis, n_basis]
-        Of the coefficients of the error.
-    moment : array, shape [dim, dim]
-        W: the identity for the mean square of E, :math:`u u^\top` for the covariance of E u.
+    The moment W is the identity for the mean square of E, and :math:`u u^\top` for the covariance
+    of E u.
     """
     basis = symmetric_basis(len(moment), is_isotropic=len(covariance) == 1)
     return np.einsum("kl,kij,jm,lmo->io", covariance, basis, moment, basis, optimize=True)
@@ -61,17 +50,6 @@ def guard_of_covariance(covariance, hessian, rule):
     for z uniform on the sphere and q the 95% quantile of chi-squared, where
     :math:`E |F z|^2 = E |F|^2 / d` and
     :math:`E (z^\top F z)^2 = E \{(\mathrm{tr}\, F)^2 + |F|^2 + \mathrm{tr}\, F^2\} / (d (d + 2))`.
-
-    Parameters
-    ----------
-    covariance : array, shape [n_basis, n_basis]
-    hessian : array, shape [dim, dim]
-        Positive definite.
-    rule : InferenceRule
-
-    Returns
-    -------
-    guard : float
     """
     dim = len(hessian)
     basis = symmetric_basis(dim, is_isotropic=len(covariance) == 1)

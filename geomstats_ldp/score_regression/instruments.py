@@ -31,17 +31,7 @@ def compares_within_rounds(protocol: Protocol, basis: np.ndarray) -> bool:
     """Whether the prediction of scores is learnt by `instruments`.
 
     That is where scores are linear in a second moment at any distance, so that no bias is left
-    without that of the centres, and any symmetric matrix may be the Hessian.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    basis : array, shape [n_basis, dim, dim]
-        Of the possible Hessians.
-
-    Returns
-    -------
-    compares : bool
+    without that of the centres, and any symmetric matrix of the `basis` may be the Hessian.
     """
     dim = protocol.dim
     is_free = len(basis) == dim * (dim + 1) // 2
@@ -49,19 +39,9 @@ def compares_within_rounds(protocol: Protocol, basis: np.ndarray) -> bool:
 
 
 def instruments(design: np.ndarray, answers: Answers, share: np.ndarray) -> np.ndarray:
-    """Matrices B_q of the module.
+    """Matrices B_q of the module, shape [n, dim, dim + n_basis], as those of the design.
 
-    Parameters
-    ----------
-    design : array, shape [n, dim, dim + n_basis]
-        A_q of the query points that were answered.
-    answers : Answers
-    share : array, shape [n]
-        What all messages at a query point weigh together.
-
-    Returns
-    -------
-    instruments : array, shape [n, dim, dim + n_basis]
+    `share`, shape [n], is what all messages at a query point weigh together.
     """
     dim, is_later = design.shape[1], answers.rounds > 0
     found, of_hessian = design.copy(), design[:, :, dim:]
@@ -80,15 +60,7 @@ def error_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Covariance of the error of K e relative to C, by its eigenvalues, for some directions e.
 
-    Parameters
-    ----------
-    slope : array, shape [dim, dim]
-        K.
-    covariance : array, shape [n_basis, n_basis]
-        Of its coefficients.
-    basis : array, shape [n_basis, dim, dim]
-    at_pivot : array, shape [dim, dim]
-        C.
+    `slope` is K, `covariance` that of its coefficients, and `at_pivot` is C.
 
     Returns
     -------
@@ -107,16 +79,8 @@ def quantile_of_squares(weights: np.ndarray, chance: np.ndarray | float) -> np.n
     """What weighted sums of squares of standard normal variables exceed with a given chance.
 
     By Satterthwaite's law, the multiple of chi-squared with the same mean and variance. For a
-    symmetric error in five dimensions or more chances of 0.05 and 0.01 are met to 0.002.
-
-    Parameters
-    ----------
-    weights : array, shape [..., n]
-    chance : array, shape [...]
-
-    Returns
-    -------
-    quantile : array, shape [...]
+    symmetric error in five dimensions or more chances of 0.05 and 0.01 are met to 0.002. The
+    weights are along the last axis, shape [..., n].
     """
     totals, squares = weights.sum(axis=-1), np.sum(weights**2, axis=-1)
     return squares / totals * special.chdtri(totals**2 / squares, chance)

@@ -46,18 +46,7 @@ class Knowledge(NamedTuple):
 def knowledge(protocol: Any, center: np.ndarray, basis: np.ndarray, variance: float) -> Knowledge:
     """Information about gradient and Hessian at a centre, zero where no moment is known.
 
-    Parameters
-    ----------
-    protocol : Protocol
-        With rounds.
-    center : array, shape [*point_shape]
-    basis : array, shape [n_basis, dim, dim]
-    variance : float
-        Of a coordinate of one score.
-
-    Returns
-    -------
-    knowledge : Knowledge
+    `variance` is that of a coordinate of one score.
     """
     n, plan = protocol.dim + len(basis), protocol.rounds
     if plan.known_moment is None:

@@ -47,18 +47,9 @@ def symmetric_basis(dim, is_isotropic):
 def hessian_basis(geometry, moment, is_isotropic=False):
     """Orthonormal basis of the Hessians that a loss can have, in coordinates of the public frame.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    moment : None, "first", "second" or "quadratic"
-        Scores of a first moment have multiples of the identity only, those of a second moment on
-        the Grassmannian the differences of two symmetric blocks.
-    is_isotropic : bool
-        Whether multiples of the identity are all that is asked for.
-
-    Returns
-    -------
-    basis : array, shape [n_basis, dim, dim]
+    Scores of a first moment have multiples of the identity only, as where `is_isotropic` asks for
+    no more, and those of a second moment on the Grassmannian the differences of two symmetric
+    blocks. Shape [n_basis, dim, dim].
     """
     if moment == "second" and not is_isotropic and _is_of_subspaces(geometry):
         return subspaces.hessian_basis(geometry)
@@ -72,24 +63,10 @@ def _is_of_subspaces(geometry):
 def chart(geometry, points, center, vector, unit, coords, frames, carried):
     """Coordinates of query points in the chart at a centre, and their frames carried there.
 
-    Compiled only; the other engine is in `charted`.
-
-    Parameters
-    ----------
-    geometry : NamedTuple
-        Twin of the geometry.
-    points : array, shape [n, *point_shape]
-    center : array, shape [*point_shape]
-    vector : array, shape [*point_shape]
-        Scratch.
-    unit : array, shape [dim]
-        Scratch.
-    coords : array, shape [n, dim]
-        Receives the frame coordinates of the logarithms.
-    frames : array, shape [n, dim, *point_shape]
-        Receives the frame vectors at the points.
-    carried : array, shape [n, dim, dim]
-        Receives, row by row, the coordinates at the centre of each of them.
+    Compiled only; the other engine is in `charted`. `geometry` is a twin, `vector` and `unit` are
+    scratch. `coords`, shape [n, dim], receive the frame coordinates of the logarithms, `frames`,
+    shape [n, dim, *point_shape], the frame vectors at the points, and `carried`, shape
+    [n, dim, dim], row by row, the coordinates at the centre of each of them.
     """
     for k in range(points.shape[0]):
         dispatch.log_coords(geometry, points[k], center, vector, coords[k])
@@ -106,14 +83,6 @@ _compiled_chart = cached_njit(chart, allocates=False)
 
 def charted(geometry, twin, points, center):
     """Coordinates of points in the chart at a centre, and the maps that carry messages there.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    twin : NamedTuple or None
-        Twin of the geometry, for the compiled engine.
-    points : array, shape [n, *point_shape]
-    center : array, shape [*point_shape]
 
     Returns
     -------
@@ -142,20 +111,7 @@ def charted(geometry, twin, points, center):
 def design_matrices(moment, geometry, points, center, coords, maps, frames, basis):
     """Expected messages, carried to the centre, for unit gradients and the Hessians of a basis.
 
-    Parameters
-    ----------
-    moment : None, "first", "second" or "quadratic"
-    geometry : Geometry
-    points : array, shape [n, *point_shape]
-    center : array, shape [*point_shape]
-    coords, maps, frames
-        From `charted`.
-    basis : array, shape [n_basis, dim, dim]
-        From `symmetric_basis`.
-
-    Returns
-    -------
-    design : array, shape [n, dim, dim + n_basis]
+    `coords`, `maps` and `frames` are from `charted`. Shape [n, dim, dim + n_basis].
     """
     dim = geometry.dim
     if moment in (None, "quadratic"):
@@ -169,16 +125,7 @@ def design_matrices(moment, geometry, points, center, coords, maps, frames, basi
 def unit_moments(moment, geometry, center, basis):
     """Moments of unit gradients and of the Hessians of a basis at a centre.
 
-    Parameters
-    ----------
-    moment : "first" or "second"
-    geometry, center, basis
-        See `design_matrices`.
-
-    Returns
-    -------
-    moments : array, shape [dim + n_basis, p] or [dim + n_basis, p, p]
-        Second moments modulo the identity.
+    Shape [dim + n_basis, p], or [dim + n_basis, p, p] of second moments, modulo the identity.
     """
     if moment == "second":
         return second_moments(geometry, center, basis)
@@ -188,19 +135,9 @@ def unit_moments(moment, geometry, center, basis):
 
 
 def mean_scores(moment, geometry, moments, points):
-    """Scores at query points, where they are, of people with each of the moments on average.
+    """Scores at query points, where they are, of people with each of the `unit_moments` on average.
 
-    Parameters
-    ----------
-    moment : "first" or "second"
-    geometry : Geometry
-    moments : array, shape [n_moments, p] or [n_moments, p, p]
-        See `unit_moments`.
-    points : array, shape [n, *point_shape]
-
-    Returns
-    -------
-    scores : array, shape [n, n_moments, size of a point]
+    Shape [n, n_moments, size of a point].
     """
     if _is_of_subspaces(geometry):
         return subspaces.mean_scores(moments, points).reshape(len(points), len(moments), -1)
@@ -214,21 +151,7 @@ def unsaturated(protocol, answers, center, coords, twin):
     """Coordinates at which query points would be if scores that saturate were linear.
 
     A query at distance h from the centre of its round counts as one at h / (1 + c h^2), with c from
-    the plan.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    answers : Answers
-    center : array, shape [*point_shape]
-        Of the chart.
-    coords : array, shape [n, dim]
-        Coordinates of the query points in it.
-    twin : NamedTuple or None
-
-    Returns
-    -------
-    coords : array, shape [n, dim]
+    the plan. `coords`, shape [n, dim], are those in the chart at `center`.
     """
     rate = protocol.rounds.saturation
     if rate == 0:
@@ -243,18 +166,10 @@ def _radii(protocol, rounds):
 
 
 def third_derivative_design(protocol, rounds):
-    r"""Shift h^2 t / 2 of the expected messages by the mean third derivative t, one column each.
+    """Shift h^2 t / 2 of the expected messages by the mean third derivative t, one column each.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    rounds : array of int, shape [n]
-        Rounds of the query points, which say at what distance h from their centre they are.
-
-    Returns
-    -------
-    design : array, shape [n, dim, dim]
-        With no column, shape [n, dim, 0], where the plan takes t for zero.
+    A query is at the distance h from the centre of its round. Shape [n, dim, dim], with no column
+    where the plan takes t for zero.
     """
     dim = protocol.dim
     if protocol.rounds.third_derivative == 0:
@@ -272,17 +187,8 @@ def _second_moments_of_directions(axes, center, basis):
 def second_moments(geometry, center, basis):
     """Second moments, modulo the identity, of unit gradients and the Hessians of a basis.
 
-    Parameters
-    ----------
-    geometry : Geometry
-        Sphere or Grassmannian.
-    center : array, shape [*point_shape]
-    basis : array, shape [n_basis, dim, dim]
-        A matrix that no second moment gives stands for the one nearest to it that does.
-
-    Returns
-    -------
-    moments : array, shape [dim + n_basis, p, p]
+    On sphere or Grassmannian, shape [dim + n_basis, p, p]. A matrix of the basis that no second
+    moment gives stands for the one nearest to it that does.
     """
     axes = geometry.lift(np.eye(geometry.dim), center)
     of_subspaces = _is_of_subspaces(geometry)

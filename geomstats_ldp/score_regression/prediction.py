@@ -20,6 +20,7 @@ from scipy import special
 
 from geomstats_ldp.score_regression.answers import Answers
 from geomstats_ldp.score_regression.blocks import blocks_of, possible_hessians
+from geomstats_ldp.score_regression.chart import Chart
 from geomstats_ldp.score_regression.curvature import known_apart, told_curvature
 from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
 from geomstats_ldp.score_regression.instruments import (
@@ -28,14 +29,7 @@ from geomstats_ldp.score_regression.instruments import (
     instruments,
     quantile_of_squares,
 )
-from geomstats_ldp.score_regression.moments import (
-    charted,
-    design_matrices,
-    third_derivative_design,
-    unsaturated,
-)
 from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
-from geomstats_ldp.score_regression.single_query import score_at_estimate
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -175,16 +169,16 @@ def predict_round_scores(
     -------
     prediction : PredictedScore
     """
-    estimate, covariance, spread, basis, known = regress_about(
+    (estimate, covariance, spread), chart, compares = regress_about(
         protocol, state, points, fit, twin, is_predicting=True
     )
     least = np.linalg.eigvalsh(fit.score_covariance)[0] * spread
-    along = ratio_along(protocol, basis)
-    found = bounded_by_growth(estimate, covariance, basis, known, least, along)
+    place = chart.basis, chart.fixed, least, ratio_along(protocol, chart.basis)
+    found = bounded_by_growth(estimate, covariance, *place)
     noise = covariance[protocol.dim :, protocol.dim :]
-    if not (compares_within_rounds(protocol, basis) and np.any(noise)):
+    if not (compares and np.any(noise)):
         return found
-    weights, directions = error_weights(found.slope, noise, basis, found.covariance)
+    weights, directions = error_weights(found.slope, noise, chart.basis, found.covariance)
     sizes = np.sum(directions * (directions @ found.growth), axis=1)
     return replace(found, weights=weights / sizes[:, None])
 
@@ -192,60 +186,38 @@ def predict_round_scores(
 def regress_about(protocol, state, points, fit, twin=None, is_predicting=False):
     """Gradient and Hessian at the estimate of a collection in rounds, by least squares alone.
 
-    Parameters
-    ----------
-    protocol, state, points, fit, twin
-        See `predict_round_scores`.
-    is_predicting : bool
-        Whether by `instruments`, where `compares_within_rounds` says so.
+    To predict scores the regression is by `instruments` where `compares_within_rounds` says so.
 
     Returns
     -------
-    estimate : array, shape [dim + n_basis]
-    covariance : array, shape [dim + n_basis, dim + n_basis]
-        With the covariance of scores found query by query.
-    spread : array, shape [dim + n_basis, dim + n_basis]
-        What it would be if scores had unit covariance.
-    basis : array, shape [n_basis, dim, dim]
-    known : array, shape [dim, dim]
-        Part of the Hessian that is publicly known.
+    result : tuple of array
+        From `_robust_least_squares`.
+    chart : Chart
+        At the estimate.
+    compares : bool
+        Whether it is by instruments.
     """
     answers, told = Answers(protocol, state, points), told_curvature(protocol, state)
-    geometry, dim = protocol.geometry, protocol.dim
-    moment = protocol.rounds.moment
+    moment, rule, dim = protocol.rounds.moment, protocol.inference, protocol.dim
     round_weights = np.ones(state.n_opened)
     if moment is None:
         round_weights = bending_weights(protocol, answers, state.centers, fit)
-    rule = protocol.inference
-    basis, known = possible_hessians(geometry, moment, rule)
+    weights = round_weights[answers.rounds]
+    basis, fixed = possible_hessians(protocol.geometry, moment, rule)
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
-        basis, known = basis[:0], rule.hessian_range[0] * np.eye(dim)
-    coords, maps, frames = charted(geometry, twin, answers.points, fit.point)
-    coords = unsaturated(protocol, answers, fit.point, coords, twin)
-    design = design_matrices(
-        moment, geometry, answers.points, fit.point, coords, maps, frames, basis
-    )
-    means = np.einsum("nij,nj->ni", maps, answers.means) - coords @ known
-    scatter = maps @ answers.scatter @ np.swapaxes(maps, 1, 2)
-    bend = third_derivative_design(protocol, answers.rounds)
+        basis, fixed = basis[:0], rule.hessian_range[0] * np.eye(dim)
+    chart = Chart(protocol, answers, fit.point, basis, fixed, twin)
+    compares, compared = is_predicting and compares_within_rounds(protocol, basis), chart.design
+    if compares:
+        share = answers.counts * answers.precision * weights
+        compared = instruments(chart.design, answers, share)
     variance = float(np.trace(fit.score_covariance)) / dim
-    compared = design
-    if is_predicting and compares_within_rounds(protocol, basis):
-        share = answers.counts * answers.precision * round_weights[answers.rounds]
-        compared = instruments(design, answers, share)
+    pull = third_derivative_weight(protocol, variance)
+    known = known_apart(protocol, told, fit.point, basis, variance, round_weights)
     result = _robust_least_squares(
-        design,
-        compared,
-        bend,
-        third_derivative_weight(protocol, variance),
-        answers,
-        round_weights[answers.rounds],
-        means,
-        scatter,
-        fit.score_covariance,
-        known_apart(protocol, told, fit.point, basis, variance, round_weights),
+        chart, compared, pull, answers, weights, fit.score_covariance, known
     )
-    return *result, basis, known
+    return result, chart, compares
 
 
 def ratio_along(protocol, basis):
@@ -254,12 +226,8 @@ def ratio_along(protocol, basis):
     For errors of the Hessian that are alike in all members of the basis. Two for many dimensions
     and all symmetric matrices, dim for multiples of the identity. On the Grassmannian of k planes
     it is attained where u joins one direction to another: an error has there k - 1 independent
-    parts from one block, p - k - 1 from the other and one from both, of dim in all.
-
-    Returns
-    -------
-    ratio : float or array, shape [dim]
-        Of each coordinate that u may be along, where the Hessian is block diagonal.
+    parts from one block, p - k - 1 from the other and one from both, of dim in all. Shape [dim], of
+    each coordinate that u may be along, where the Hessian is block diagonal.
     """
     dim, n_basis = protocol.dim, len(basis)
     if protocol.inference.hessian_blocks is not None:
@@ -272,46 +240,22 @@ def ratio_along(protocol, basis):
     return (protocol.geometry.shape[0] - 1) * dim / n_basis
 
 
-def predict_single_query_scores(
-    protocol: Protocol, state: RoundState, fit: ScoreFit
-) -> PredictedScore:
-    """Prediction of a collection that asks at one point: there the Hessian at the target is known.
-
-    An estimate that was put back into the working region has a score of its own.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    state : RoundState
-    fit : ScoreFit
-        Of the same state.
-
-    Returns
-    -------
-    prediction : PredictedScore
-    """
-    dim = len(fit.hessian)
-    covariance = fit.score_covariance / fit.n_participants
-    value = score_at_estimate(protocol, state, fit) if fit.is_cut else np.zeros(dim)
-    return PredictedScore(value, fit.hessian, covariance, np.zeros(dim), np.zeros((dim, dim)))
-
-
-def _robust_least_squares(
-    design, compared, bend, pull, answers, weights, means, scatter, pooled, told
-):
+def _robust_least_squares(chart, compared, pull, answers, weights, pooled, told):
     """Coefficients and their covariance, with the covariance of scores found query by query.
 
-    `compared` are the instruments, `design` itself for least squares.
-    The third derivative, with the columns `bend`, is a random effect of precision `pull` in units
-    of the variance of a coordinate of `pooled`; `told` is as `knowledge` gives it, in these units.
+    `compared` are the instruments, the design of the chart itself for least squares.
+    The third derivative, with the columns `bend` of the chart, is a random effect of precision
+    `pull` in units of the variance of a coordinate of `pooled`; `told` is as `knowledge` gives it,
+    in these units.
 
     Returns
     -------
     estimate : array, shape [dim + n_basis]
-    covariance : array, shape [dim + n_basis, dim + n_basis]
-    spread : array, shape [dim + n_basis, dim + n_basis]
-        What it would be if scores had unit covariance; those of a group, one over its precision.
+    covariance, spread : array, shape [dim + n_basis, dim + n_basis]
+        The covariance, and what it would be if scores had unit covariance; those of a group, one
+        over its precision.
     """
+    design, bend = chart.design, chart.bend
     n_kept, is_plain = design.shape[2], compared is design
     precisions = np.repeat([0.0, pull], [n_kept, bend.shape[2]])
     design, compared = (np.concatenate([one, bend], axis=2) for one in (design, compared))
@@ -327,10 +271,10 @@ def _robust_least_squares(
     normal[kept, kept] += told.information / np.outer(units[kept], units[kept])
     noise[kept, kept] += told.noise / np.outer(units[kept], units[kept])
     inverse = np.linalg.pinv(normal, hermitian=is_plain, rcond=1e-12)
-    moments = _total(share * compared, means[..., None])[:, 0]
+    moments = _total(share * compared, chart.means[..., None])[:, 0]
     moments[kept] += told.values / units[kept]
     estimate = inverse @ moments
-    own = scatter / np.maximum(counts - 1, 1)[:, None, None]
+    own = chart.scatter / np.maximum(counts - 1, 1)[:, None, None]
     own = np.where(counts[:, None, None] > 1, own, pooled / precision)
     share = share * weights[:, None, None]
     variance = np.trace(pooled) / len(pooled)
@@ -351,23 +295,9 @@ def bounded_by_growth(estimate, covariance, basis, known, least, along):
     """Prediction from coefficients (g, K) and their covariance; see `PredictedScore`.
 
     The growth is a mean over coordinates of the covariance of K u, raised to what it is along u:
-    a symmetric error of the Hessian is twice as large along u as across. See `ratio_along`.
-
-    Parameters
-    ----------
-    estimate : array, shape [dim + n_basis]
-    covariance : array, shape [dim + n_basis, dim + n_basis]
-    basis : array, shape [n_basis, dim, dim]
-    known : array, shape [dim, dim]
-        Part of the Hessian that is publicly known.
-    least : array, shape [dim + n_basis, dim + n_basis]
-        What the covariance of a prediction is at least.
-    along : float or array, shape [dim]
-        From `ratio_along`.
-
-    Returns
-    -------
-    prediction : PredictedScore
+    a symmetric error of the Hessian is twice as large along u as across; `along` is from
+    `ratio_along`. `known` is the part of the Hessian that is publicly known, and `least`, shape
+    [dim + n_basis, dim + n_basis], what the covariance of the coefficients is at least.
     """
     dim = basis.shape[1]
     slope = known + np.einsum("k,kij->ij", estimate[dim:], basis)

@@ -67,7 +67,7 @@ def learn_second_moment(
     -------
     learnt : LearntMoment
     """
-    estimate, covariance, _, basis, _ = regress_about(protocol, state, points, fit, twin)
-    matrices = second_moments(protocol.geometry, fit.point, basis)
+    (estimate, covariance, _), chart, _ = regress_about(protocol, state, points, fit, twin)
+    matrices = second_moments(protocol.geometry, fit.point, chart.basis)
     point = fit.point if fit.point.ndim == 2 else np.outer(fit.point, fit.point)
     return LearntMoment(estimate, covariance, matrices, point)

@@ -19,17 +19,10 @@ def spherical_part(matrix):
 def shrink(hessian, noise, multiple=None, hessian_range=None):
     """Shrink an estimated Hessian to a multiple of the identity by the noise it carries.
 
-    Parameters
-    ----------
-    hessian : array, shape [dim, dim]
-        Symmetric.
-    noise : float
-        Expected squared Frobenius norm of the noise of what is shrunk.
-    multiple : float, optional
-        None takes the mean eigenvalue, so that the deviatoric part is shrunk.
-    hessian_range : tuple (low, high), optional
-        Public range of the eigenvalues, under which no more is kept than the share of what can be
-        expected in it, `deviatoric_size` for a deviatoric part, in it plus noise.
+    `noise` is the expected squared Frobenius norm of the noise of what is shrunk: of all of it
+    where the multiple is given, of the deviatoric part where it is None, for the mean eigenvalue.
+    Under a public range of the eigenvalues no more is kept than the share of what can be expected
+    in it, `deviatoric_size` for a deviatoric part, in it plus noise.
 
     Returns
     -------
@@ -81,6 +74,16 @@ def deviatoric_size(dim, hessian_range):
     return (dim - 1) * (high - low) ** 2 / min(dim, 12)
 
 
+def errors_in_range(spherical, deviatoric, dim, hessian_range):
+    """Expected squared errors of both parts, no larger than a public range allows."""
+    if hessian_range is None:
+        return spherical, deviatoric
+    return (
+        min(spherical, spherical_size(dim, hessian_range)),
+        min(deviatoric, deviatoric_size(dim, hessian_range)),
+    )
+
+
 def clip_eigenvalues(matrix, low, high=np.inf):
     """Put the eigenvalues of a symmetric matrix into [low, high]."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
@@ -97,14 +100,7 @@ def hessian_floor(eigenvalues, rule, hessian_bound, n_participants):
 def bounded_hessian(hessian, rule, hessian_bound, n_participants):
     """Put the eigenvalues of an estimated Hessian between its floor and its public bounds.
 
-    Parameters
-    ----------
-    hessian : array, shape [dim, dim]
-        Symmetric.
-    rule : InferenceRule
-    hessian_bound : float
-        L_H.
-    n_participants : int
+    `hessian_bound` is L_H.
 
     Returns
     -------
@@ -132,6 +128,13 @@ def covariance_floor(eigenvalues, rule, mechanism, n_participants):
     scale = max(rule.covariance_unit, float(np.mean(np.abs(eigenvalues))))
     floor = rule.covariance_floor * scale * n_participants ** (-1 / 3)
     return max(floor, _TINY * mechanism.bound**2)
+
+
+def known_covariance(score_covariance, rule, mechanism, n_participants):
+    """Covariance of one released score, with eigenvalues above what is known of its noise."""
+    spread = np.linalg.eigvalsh(score_covariance)
+    floor = covariance_floor(spread, rule, mechanism, n_participants)
+    return clip_eigenvalues(score_covariance, floor)
 
 
 def guard_strength(dim):
@@ -171,19 +174,9 @@ def guard_of_parts(spherical, deviatoric, hessian, floor, rule, dim):
     """Guard against an error whose spherical and deviatoric part have these squared norms.
 
     It is 1 + a_s u_s^2 + a_d u_d^2, what the 95% quantile of the statistic asks for to second order
-    in normal errors of either kind; see docs/theory/rounds.md.
-
-    Parameters
-    ----------
-    spherical, deviatoric : float
-        Of one block on the diagonal of the Hessian, which may be all of it.
-    hessian : array, shape [size, size]
-        This block.
-    floor : float
-        Of the norm that errors are relative to.
-    rule : InferenceRule
-    dim : int
-        Of the parameter.
+    in normal errors of either kind; see docs/theory/rounds.md. The parts and the Hessian are those
+    of one block on the diagonal, `dim` is that of the parameter, and `floor` bounds the norm that
+    errors are relative to from below.
     """
     n = len(hessian)
     size = max(float(np.linalg.norm(hessian)), floor)

@@ -24,6 +24,7 @@ from geomstats_ldp.score_regression.answers import (
     trusted_groups,
 )
 from geomstats_ldp.score_regression.fit import ScoreFit, into_region
+from geomstats_ldp.score_regression.prediction import PredictedScore
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -99,20 +100,35 @@ def _mean_score(protocol, state):
     return mean, covariance, group_precision, n
 
 
-def score_at_estimate(protocol, state, fit):
-    """Mean score at the estimate, shape [dim]: zero but where that was put back into its region.
+def predict_single_query_scores(
+    protocol: Protocol, state: RoundState, fit: ScoreFit
+) -> PredictedScore:
+    """Prediction of a collection that asks at one point: there the Hessian at the target is known.
+
+    An estimate that was put back into the working region has a score of its own.
 
     Parameters
     ----------
-    protocol, state, fit
-        As for `predict_single_query_scores`.
+    protocol : Protocol
+    state : RoundState
+    fit : ScoreFit
+        Of the same state.
+
+    Returns
+    -------
+    prediction : PredictedScore
     """
-    mean, *_ = _mean_score(protocol, state)
-    exact, curvature = _SOLUTIONS[protocol.rounds.moment](protocol, mean)
-    geometry, point = protocol.geometry, fit.point
-    is_flat = protocol.rounds.moment == "quadratic"
-    away = geometry.log(exact, point) if is_flat else exact - point
-    return -curvature * geometry.coordinates(away, point)
+    dim = protocol.dim
+    value = np.zeros(dim)
+    if fit.is_cut:
+        mean, *_ = _mean_score(protocol, state)
+        exact, curvature = _SOLUTIONS[protocol.rounds.moment](protocol, mean)
+        geometry, point = protocol.geometry, fit.point
+        is_flat = protocol.rounds.moment == "quadratic"
+        away = geometry.log(exact, point) if is_flat else exact - point
+        value = -curvature * geometry.coordinates(away, point)
+    covariance = fit.score_covariance / fit.n_participants
+    return PredictedScore(value, fit.hessian, covariance, np.zeros(dim), np.zeros((dim, dim)))
 
 
 def _covariance_of_score(protocol, mean):

@@ -74,18 +74,15 @@ def initial_round_state(protocol: Protocol) -> RoundState:
     -------
     state : RoundState
     """
-    return closed_round(_no_rounds(protocol), protocol.initial_point)
-
-
-def _no_rounds(protocol):
     n_directions, dim, shape = protocol.n_query_points, protocol.dim, protocol.geometry.shape
-    return RoundState(
+    nothing = RoundState(
         np.zeros((0, *shape)),
         np.zeros((0, dim, dim)),
         np.zeros((0, n_directions), dtype=np.int64),
         np.zeros((0, n_directions, dim)),
         np.zeros((0, n_directions, dim, dim)),
     )
+    return closed_round(nothing, protocol.initial_point)
 
 
 def closed_round(

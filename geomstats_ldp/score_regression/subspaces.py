@@ -22,16 +22,7 @@ _NULL = 1e-9
 
 
 def blocks(point):
-    """Orthonormal basis of the symmetric matrices that a projection commutes with.
-
-    Parameters
-    ----------
-    point : array, shape [p, p]
-
-    Returns
-    -------
-    matrices : array, shape [n_matrices, p, p]
-    """
+    """Orthonormal basis of the symmetric matrices that a projection commutes with, [n, p, p]."""
     rank = round(float(np.trace(point)))
     vectors = np.linalg.eigh(point)[1]
     matrices = []
@@ -44,18 +35,9 @@ def blocks(point):
 
 
 def hessians(axes, point, matrices):
-    """Hessians at a projection for second moments that commute with it.
+    """Hessians at a projection for second moments that commute with it, shape [n, dim, dim].
 
-    Parameters
-    ----------
-    axes : array, shape [dim, p, p]
-        Frame vectors at the point.
-    point : array, shape [p, p]
-    matrices : array, shape [n, p, p]
-
-    Returns
-    -------
-    hessians : array, shape [n, dim, dim]
+    `axes`, shape [dim, p, p], are the frame vectors there.
     """
     signed = matrices @ (2 * point - np.eye(len(point)))
     symmetric = (signed + np.swapaxes(signed, 1, 2)) / 2
@@ -77,17 +59,8 @@ def hessian_basis(geometry):
 def second_moments(axes, center, basis):
     """Second moments, without a multiple of the identity, of unit gradients and of Hessians.
 
-    Parameters
-    ----------
-    axes : array, shape [dim, p, p]
-        Frame vectors at the centre.
-    center : array, shape [p, p]
-    basis : array, shape [n_basis, dim, dim]
-        From `hessian_basis`, or multiples of the identity.
-
-    Returns
-    -------
-    moments : array, shape [dim + n_basis, p, p]
+    The `basis` is from `hessian_basis`, or multiples of the identity, and `axes` are the frame
+    vectors at the centre. Shape [dim + n_basis, p, p].
     """
     matrices = blocks(center)
     known = hessians(axes, center, matrices).reshape(len(matrices), -1)
@@ -97,17 +70,7 @@ def second_moments(axes, center, basis):
 
 
 def mean_scores(moments, points):
-    """Mean scores at points for second moments.
-
-    Parameters
-    ----------
-    moments : array, shape [n_moments, p, p]
-    points : array, shape [n, p, p]
-
-    Returns
-    -------
-    scores : array, shape [n, n_moments, p, p]
-    """
+    """Mean scores at points for second moments, shape [n, n_moments, p, p]."""
     points = points[:, None]
     mixed = points @ moments @ (np.eye(points.shape[-1]) - points)
     return -(mixed + np.swapaxes(mixed, 2, 3)) / 2

@@ -38,21 +38,10 @@ _STEPS = np.array(sorted(product((-1.0, 0.0, 1.0), repeat=2), key=np.count_nonze
 
 
 def lognormal_frequencies(counts, n, own, other):
-    """Frequencies of all bins by the law that fits best.
+    """Frequencies of all bins by the law that fits best, shape [n_bins]; they sum to one.
 
-    Parameters
-    ----------
-    counts : array, shape [n_bins]
-        Sets that hold each bin.
-    n : int
-        Sets in all.
-    own, other : float
-        Probabilities that a set holds the bin of its datum, and another one.
-
-    Returns
-    -------
-    frequencies : array, shape [n_bins]
-        They sum to one.
+    Of n sets `counts` hold each bin; `own` and `other` are the probabilities that a set holds the
+    bin of its datum, and another one.
     """
     n_bins = len(counts)
     first = np.clip((counts[0] / n - other) / (own - other), 0.0, 1.0)

@@ -26,19 +26,8 @@ from geomstats_ldp.score_regression.state import RoundState
 def scouted_moment(start: Any, state: RoundState) -> tuple[np.ndarray, np.ndarray]:
     """First or second moment that scouts have told, and the covariance of its error.
 
-    Parameters
-    ----------
-    start : Protocol
-        That asks at one point for a flat mean or a covariance matrix.
-    state : RoundState
-        Of that collection.
-
-    Returns
-    -------
-    moment : array, shape [p] or [p, p]
-        Noise may have made a second moment indefinite.
-    covariance : array, shape [p, p] or [p (p + 1) / 2, p (p + 1) / 2]
-        Of a second moment in the coordinates of `symmetric_basis`.
+    `start` asks at one point for a flat mean or a covariance matrix. The covariance of a second
+    moment, which noise may have made indefinite, is in the coordinates of `symmetric_basis`.
 
     Raises
     ------
@@ -76,15 +65,7 @@ def _message_covariance(start, scatter, n):
 def squared_angle_of_mean(moment: np.ndarray, covariance: np.ndarray) -> float:
     """Expected square of the angle by which the direction of a mean is off, to first order.
 
-    Parameters
-    ----------
-    moment : array, shape [p]
-    covariance : array, shape [p, p]
-
-    Returns
-    -------
-    square : float
-        In squared radians; infinite for a mean of zero.
+    In squared radians; infinite for a mean of zero.
     """
     square = float(moment @ moment)
     if square == 0:
@@ -98,22 +79,8 @@ def squared_angle_of_leading(
     r"""Expected square of the angle by which leading eigenvectors are off, to first order.
 
     The eigenvector i is off towards j by :math:`u_i^\top E u_j / (\lambda_i - \lambda_j)` with E
-    the error of the moment.
-
-    Parameters
-    ----------
-    moment : array, shape [p, p]
-    covariance : array, shape [p (p + 1) / 2, p (p + 1) / 2]
-        From `scouted_moment`.
-    n_components : int
-    least_gap : float
-        Of eigenvalues, in standard errors, from which on the leading ones are told from the rest.
-
-    Returns
-    -------
-    square : float
-        In squared radians, the sum over the eigenvectors; infinite where they are not told from the
-        rest.
+    the error of the moment. In squared radians, the sum over the eigenvectors; infinite where gaps
+    of eigenvalues are under `least_gap` standard errors, so that they are not told from the rest.
     """
     values, vectors = np.linalg.eigh(moment)
     above, below = slice(-n_components, None), slice(None, -n_components)

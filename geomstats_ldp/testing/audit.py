@@ -269,13 +269,3 @@ def largest_bound(n, confidence=0.99):
     """Largest bound that `audit_release` can reach, when an event never fails to tell apart."""
     rest, level = n - n // 2, (1.0 - confidence) / (2 * len(AuditResult._fields))
     return float(_epsilon(np.array([rest]), np.array([0]), rest, 0.0, level)[0])
-
-
-__all__ = [
-    "AuditResult",
-    "audit_release",
-    "candidate_release",
-    "device_release",
-    "direct_release",
-    "largest_bound",
-]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+
+from geomstats_ldp.serialization import canonical_json, decode
 
 
 class ConformanceError(AssertionError):
@@ -130,13 +133,28 @@ def require_same_arrays(actual, expected, what):
     require_close(actual, expected, 0.0, what)
 
 
-def require_refused(call, errors, what):
-    """Raise ConformanceError unless the call raises one of the errors."""
-    names = " or ".join(error.__name__ for error in errors)
+def require_refused(what, call, *arguments, error=ValueError):
+    """Raise ConformanceError unless a call with these arguments raises an error."""
     try:
-        result = call()
-    except errors:
+        result = call(*arguments)
+    except error:
         return
-    except Exception as error:
-        raise ConformanceError(f"{what}: expected {names}; got {_described(error)}") from error
-    raise ConformanceError(f"{what}: expected {names}; got the result {result!r}")
+    except Exception as other:
+        wrong = f"{what}: expected {error.__name__}; got {_described(other)}"
+        raise ConformanceError(wrong) from other
+    raise ConformanceError(f"{what}: expected {error.__name__}; got the result {result!r}")
+
+
+def through_json(record):
+    """What is read of the JSON text of a plain record."""
+    return decode(json.loads(canonical_json(record)))
+
+
+def equal_copies(name, original, **sources):
+    """Copies of an object, required to be equal to it, with the name of what makes each."""
+    for source, make in sources.items():
+        copy = require_result(make, f"{name} from its {source}")
+        require_equal(type(copy), type(original), f"class of the {name} from its {source}")
+        require_equal(copy, original, f"{name} from its {source}")
+        require_equal(hash(copy), hash(original), f"hash of the {name} from its {source}")
+        yield source, copy

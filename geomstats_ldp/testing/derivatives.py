@@ -9,17 +9,7 @@ _STEP = 1e-3
 
 
 def central_difference(function):
-    """Derivative at zero of a function of a number, by differences of fourth order.
-
-    Parameters
-    ----------
-    function : callable
-        From a number to an array of shape [...].
-
-    Returns
-    -------
-    derivative : array, shape [...]
-    """
+    """Derivative at zero of a function of a number, by differences of fourth order."""
     one, minus_one, two, minus_two = (
         np.asarray(function(factor * _STEP), dtype=float) for factor in (1.0, -1.0, 2.0, -2.0)
     )
@@ -27,19 +17,7 @@ def central_difference(function):
 
 
 def derivatives_along_frame(geometry, point, function):
-    """Derivatives of a function of a point along the frame, as `central_difference`.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    point : array, shape [*point_shape]
-    function : callable
-        From a point to an array of shape [...].
-
-    Returns
-    -------
-    derivatives : array, shape [..., dim]
-    """
+    """Derivatives of a function of a point along the frame, shape [..., dim]."""
     columns = []
     for axis in np.eye(geometry.dim):
         tangent = geometry.lift(axis, point)

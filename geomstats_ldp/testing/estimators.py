@@ -254,9 +254,7 @@ def check_region(case):
             large.pvalue(boundary), np.full(8, 0.05), 1e-6, "p-value at the boundary of 0.95"
         )
     for level in (0.0, 1.0, -1.0, np.nan):
-        require_refused(
-            lambda level=level: fitted.confidence_region(level), (ValueError,), f"level={level}"
-        )
+        require_refused(f"level={level}", fitted.confidence_region, level)
 
 
 def check_predictions(case):
@@ -287,11 +285,7 @@ def check_bad_data(case):
     for name, rows in bad.items():
         for estimator in (case._make(), used):
             with quiet():
-                require_refused(
-                    lambda estimator=estimator, rows=rows: case._fit(estimator, rows),
-                    (ValueError,),
-                    f"fit with {name} data",
-                )
+                require_refused(f"fit with {name} data", case._fit, estimator, rows)
     require_same_state(used, case.fitted, "state after refused data")
 
 
@@ -313,12 +307,9 @@ def check_bad_messages(case):
         del bad["repeated"]  # many participants answer one query
     before = pickle.loads(pickle.dumps(live))
     for name, message in bad.items():
-        require_refused(
-            lambda message=message: live.partial_fit([second, message]),
-            (MessageError,),
-            f"a message that is {name}",
-        )
-        require_same_state(live, before, f"state after a message that is {name}")
+        what, both = f"a message that is {name}", [second, message]
+        require_refused(what, live.partial_fit, both, error=MessageError)
+        require_same_state(live, before, f"state after {what}")
     live.partial_fit(second)
     require_equal(live.n_participants_, 2, "participants after the round was completed")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
 import pickle
 from collections.abc import Callable
@@ -15,11 +14,12 @@ import numpy as np
 
 from geomstats_ldp.mechanisms import make_streams, mechanism_from_spec
 from geomstats_ldp.mechanisms.base import compiled_release
-from geomstats_ldp.serialization import canonical_json, decode
+from geomstats_ldp.serialization import canonical_json
 from geomstats_ldp.testing import privacy, release
 from geomstats_ldp.testing.cases import (
     Case,
     ConformanceError,
+    equal_copies,
     require,
     require_at_most,
     require_close,
@@ -27,6 +27,7 @@ from geomstats_ldp.testing.cases import (
     require_refused,
     require_result,
     require_same_arrays,
+    through_json,
 )
 
 
@@ -176,32 +177,27 @@ def check_immutable(case):
     mechanism = case.mechanism
     before = canonical_json(mechanism.to_spec())
     for name in ("epsilon", "bound", "noise_variance", "anything"):
-        what = f"setting {name}"
-        require_refused(lambda name=name: setattr(mechanism, name, 5.0), (AttributeError,), what)
-    require_refused(lambda: delattr(mechanism, "epsilon"), (AttributeError,), "deleting epsilon")
+        require_refused(f"setting {name}", setattr, mechanism, name, 5.0, error=AttributeError)
+    require_refused("deleting epsilon", delattr, mechanism, "epsilon", error=AttributeError)
     require_equal(canonical_json(mechanism.to_spec()), before, "record after all that")
 
 
 def check_record(case):
     """The record is plain JSON; it, a pickle and a copy give an equal mechanism."""
     mechanism = case.mechanism
-    record = require_result(
-        lambda: decode(json.loads(canonical_json(mechanism.to_spec()))), "record"
-    )
+    record = require_result(lambda: through_json(mechanism.to_spec()), "record")
     required = {"name", "epsilon", "delta", "dim", "bound"}
     require(required <= record.keys(), f"record: expected {required}; got {sorted(record)}")
-    copies = {
-        "record": lambda: mechanism_from_spec(record),
-        "pickle": lambda: pickle.loads(pickle.dumps(mechanism)),
-        "copy": lambda: copy.deepcopy(mechanism),
-    }
+    copies = equal_copies(
+        "mechanism",
+        mechanism,
+        record=lambda: mechanism_from_spec(record),
+        pickle=lambda: pickle.loads(pickle.dumps(mechanism)),
+        deepcopy=lambda: copy.deepcopy(mechanism),
+    )
     variates = mechanism.draw(5, make_streams(case.seed))
     expected = mechanism.release(case.inputs[1], variates)
-    for source, make in copies.items():
-        other = require_result(make, f"mechanism from its {source}")
-        require_equal(type(other), type(mechanism), f"class of the mechanism from its {source}")
-        require_equal(other, mechanism, f"mechanism from its {source}")
-        require_equal(hash(other), hash(mechanism), f"hash of the mechanism from its {source}")
+    for source, other in copies:
         released = other.release(case.inputs[1], variates)
         require_same_arrays(released, expected, f"messages of the mechanism from its {source}")
     require(repr(mechanism), "repr: expected a text that states the guarantee; got none")
@@ -214,19 +210,17 @@ def check_refusals(case):
     for value in (math.nan, math.inf):
         bad = np.zeros((2, mechanism.dim))
         bad[1, 0] = value
-        for act in (mechanism.randomise, lambda v: mechanism.release(v, variates)):
-            require_refused(lambda act=act, v=bad: act(v), (ValueError,), f"a vector with {value}")
+        require_refused(f"a vector with {value}", mechanism.randomise, bad)
+        require_refused(f"a vector with {value}", mechanism.release, bad, variates)
     wide = np.zeros((2, mechanism.dim + 1))
-    require_refused(lambda: mechanism.release(wide, variates), (ValueError,), "too wide a vector")
+    require_refused("too wide a vector", mechanism.release, wide, variates)
     text = np.full((2, mechanism.dim), "1.0")
-    require_refused(lambda: mechanism.release(text, variates), (ValueError,), "a vector of texts")
+    require_refused("a vector of texts", mechanism.release, text, variates)
     bad_parameters = [("epsilon", -1.0), ("epsilon", 0.0), ("epsilon", math.nan)]
     bad_parameters += [("delta", 1.0), ("dim", 0), ("bound", -1.0), ("bound", math.inf)]
     for name, value in bad_parameters:
         record = mechanism.to_spec() | {name: value}
-        require_refused(
-            lambda record=record: mechanism_from_spec(record), (ValueError,), f"{name}={value}"
-        )
+        require_refused(f"{name}={value}", mechanism_from_spec, record)
 
 
 def check_twin(case):

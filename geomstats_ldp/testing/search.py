@@ -14,19 +14,7 @@ _STATIONARY = 1e-9
 
 
 def largest_score(case):
-    """Longest score that hill climbing over queries of the region and raw data finds.
-
-    Parameters
-    ----------
-    case : LossCase
-
-    Returns
-    -------
-    norm : float
-    query : array, shape [*point_shape]
-    datum : array, shape [*data_shape]
-        Clipped.
-    """
+    """Longest score that hill climbing finds, with its query and clipped datum."""
     rng = np.random.default_rng(case.seed)
     norms = np.stack([case.norms(point, case.clipped) for point in case.queries])
     norms = np.where(np.isfinite(norms), norms, np.inf)
@@ -76,17 +64,7 @@ def _perturbed(case, datum, size, rng):
 
 
 def find_target(case, data):
-    """Where the mean score of clipped data vanishes, or None if descent leaves the region.
-
-    Parameters
-    ----------
-    case : LossCase
-    data : array, shape [n, *data_shape]
-
-    Returns
-    -------
-    point : array, shape [*point_shape], or None
-    """
+    """Where the mean score of clipped data vanishes, or None if descent leaves the region."""
     geometry, point = case.geometry, case.region.center
     for _ in range(_DESCENTS):
         score = case.score(point, data).mean(axis=0)

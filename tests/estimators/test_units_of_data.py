@@ -1,6 +1,7 @@
 """On flat spaces an estimate in other units is the same estimate, and so is its region."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -182,18 +183,11 @@ def test_a_prior_means_the_same_in_every_unit():
             ],
             axis=2,
         )
+        bend = np.empty((4, 2, 0))  # no third derivative
+        chart = SimpleNamespace(design=design, bend=bend, means=unit * means, basis=basis)
+        unknown = Knowledge(np.zeros((5, 5)), np.zeros(5), np.zeros((5, 5)))
         estimate, spread, _, gram, penalty = _least_squares(
-            design,
-            np.empty((4, 2, 0)),  # no third derivative
-            0.0,
-            share,
-            np.ones(4),
-            unit * means,
-            rule,
-            basis,
-            2.0 * unit**2,
-            400,
-            Knowledge(np.zeros((5, 5)), np.zeros(5), np.zeros((5, 5))),
+            chart, 0.0, share, np.ones(4), rule, 2.0 * unit**2, 400, unknown
         )
         sizes = np.array([1.0, 1.0, unit, unit, unit])
         covariance = spread * np.outer(sizes, sizes)

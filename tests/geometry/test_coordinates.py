@@ -8,8 +8,7 @@ from geomstats.geometry.hyperboloid import Hyperboloid
 from geomstats.geometry.hypersphere import Hypersphere
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.geometry import Geometry
-from geomstats_ldp.geometry.coordinates import from_internal, internal_space, to_internal
+from geomstats_ldp.geometry import Geometry, UserCoordinates
 
 MODELS = [(dim, model) for dim in (1, 2, 4) for model in ("ball", "half-space")]
 
@@ -26,14 +25,15 @@ def points_of(space, model, n, spread=0.99):
 @pytest.mark.parametrize(("dim", "model"), MODELS)
 def test_conversions_and_distances_are_those_of_geomstats(dim, model):
     space = Hyperbolic(dim, coords_type=model)
-    inner = internal_space(space)
+    coordinates = UserCoordinates(space)
+    inner = coordinates.internal_space
     assert type(inner) is Hyperboloid and inner.dim == dim
     points = points_of(space, model, 300)
-    converted = to_internal(space, points)
+    converted = coordinates.to_internal(points)
     # a margin of 0.01 to the boundary, known to 1e-16, enters the coordinates squared
     expected = space.to_coordinates(points, "extrinsic")
     np.testing.assert_allclose(converted, expected, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(from_internal(space, converted), points, rtol=1e-13)
+    np.testing.assert_allclose(coordinates.from_internal(converted), points, rtol=1e-13)
     np.testing.assert_allclose(
         Geometry(inner).dist(converted[1:], converted[:-1]),
         space.metric.dist(points[1:], points[:-1]),
@@ -44,17 +44,17 @@ def test_conversions_and_distances_are_those_of_geomstats(dim, model):
 @pytest.mark.parametrize(("dim", "model"), MODELS)
 def test_leading_dimensions_are_kept(dim, model):
     space = Hyperbolic(dim, coords_type=model)
-    points = points_of(space, model, 6)
-    converted = to_internal(space, points.reshape(2, 3, dim))
-    np.testing.assert_array_equal(converted.reshape(6, -1), to_internal(space, points))
-    np.testing.assert_array_equal(to_internal(space, points[0].tolist()), converted[0, 0])
-    assert from_internal(space, converted).shape == (2, 3, dim)
-    assert from_internal(space, converted[0, 0]).shape == (dim,)
+    coordinates, points = UserCoordinates(space), points_of(space, model, 6)
+    converted = coordinates.to_internal(points.reshape(2, 3, dim))
+    np.testing.assert_array_equal(converted.reshape(6, -1), coordinates.to_internal(points))
+    np.testing.assert_array_equal(coordinates.to_internal(points[0].tolist()), converted[0, 0])
+    assert coordinates.from_internal(converted).shape == (2, 3, dim)
+    assert coordinates.from_internal(converted[0, 0]).shape == (dim,)
 
 
 @pytest.mark.parametrize("margin", [1e-3, 1e-8, 1e-12])
 def test_ball_points_near_the_boundary_against_mpmath(margin):
-    space = Hyperbolic(3, coords_type="ball")
+    coordinates = UserCoordinates(Hyperbolic(3, coords_type="ball"))
     direction = np.array([2.0, -1.0, 2.0]) / 3
     point = (1 - margin) * direction
     with mpmath.workdps(60):
@@ -64,14 +64,14 @@ def test_ball_points_near_the_boundary_against_mpmath(margin):
         expected = [float(entry) for entry in expected]
     # the squares in extended precision leave 1e-19 / margin; in double precision 1e-16 / margin
     rounding = float(np.finfo(np.longdouble).eps)
-    converted = to_internal(space, point)
+    converted = coordinates.to_internal(point)
     np.testing.assert_allclose(converted, expected, rtol=1e-15 + 4 * rounding / margin)
-    np.testing.assert_allclose(from_internal(space, converted), point, rtol=4e-16)
+    np.testing.assert_allclose(coordinates.from_internal(converted), point, rtol=4e-16)
 
 
 @pytest.mark.parametrize("height", [1e-9, 1e-3, 1.0, 1e3, 1e9])
 def test_half_space_points_against_mpmath(height):
-    space = Hyperbolic(3, coords_type="half-space")
+    coordinates = UserCoordinates(Hyperbolic(3, coords_type="half-space"))
     point = np.array([0.3, -2.0, height])
     with mpmath.workdps(60):
         *flat, last = [mpmath.mpf(float(entry)) for entry in point]
@@ -79,18 +79,19 @@ def test_half_space_points_against_mpmath(height):
         expected = [x / last for x in flat] + [(square + last**2 - 1) / (2 * last)]
         expected = [mpmath.sqrt(1 + mpmath.fsum(x * x for x in expected)), *expected]
         expected = [float(entry) for entry in expected]
-    converted = to_internal(space, point)
+    converted = coordinates.to_internal(point)
     np.testing.assert_allclose(converted, expected, rtol=1e-15)
     # a height of 1e-9 is 1 / (t - last), from coordinates of 1e9 without a difference
-    np.testing.assert_allclose(from_internal(space, converted), point, rtol=4e-15)
+    np.testing.assert_allclose(coordinates.from_internal(converted), point, rtol=4e-15)
 
 
 def test_other_spaces_are_left_as_they_are():
     for space in (Hypersphere(2), Hyperbolic(2)):
         points = np.eye(3)
-        assert internal_space(space) is space
-        assert to_internal(space, points) is points
-        assert from_internal(space, points) is points
+        coordinates = UserCoordinates(space)
+        assert coordinates.internal_space is space
+        assert coordinates.to_internal(points) is points
+        assert coordinates.from_internal(points) is points
 
 
 @pytest.mark.parametrize(
@@ -117,11 +118,12 @@ def test_other_spaces_are_left_as_they_are():
 )
 def test_bad_points_are_named(model, points, match):
     with pytest.raises(ProtocolError, match=match):
-        to_internal(Hyperbolic(2, coords_type=model), points)
+        UserCoordinates(Hyperbolic(2, coords_type=model)).to_internal(points)
 
 
 def test_bad_internal_points_are_named():
+    coordinates = UserCoordinates(Hyperbolic(2, coords_type="ball"))
     with pytest.raises(ValueError, match="finite"):
-        from_internal(Hyperbolic(2, coords_type="ball"), [1.0, np.nan, 0.0])
+        coordinates.from_internal([1.0, np.nan, 0.0])
     with pytest.raises(ValueError, match="shape"):
-        from_internal(Hyperbolic(2, coords_type="ball"), [1.0, 0.0])
+        coordinates.from_internal([1.0, 0.0])

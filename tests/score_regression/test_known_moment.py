@@ -101,7 +101,7 @@ def test_the_covariance_counts_the_error_of_the_moment_as_it_is():
 
     def coefficients(protocol, fit):
         points = query_points(protocol, server.state)
-        return regress_about(protocol, server.state, points, fit)[:2]
+        return regress_about(protocol, server.state, points, fit)[0][:2]
 
     protocol, fit = fit_with(model, matrix, covariance)
     changed = [fit_with(model, matrix + symmetric(e), covariance)[1] for e in np.eye(6)]

@@ -1,6 +1,7 @@
 """Scores that bend and saturate, against those of a cubic and of laws known in closed form."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -128,19 +129,9 @@ def test_at_the_pivot_the_gradient_is_not_tied_to_the_hessian():
     gradients = np.broadcast_to(np.eye(2), (6, 2, 2))
     design = np.concatenate([gradients, np.einsum("kij,nj->nik", basis, coords)], axis=2)
     unknown = Knowledge(np.zeros((5, 5)), np.zeros(5), np.zeros((5, 5)))
-    _, spread, *_ = _least_squares(
-        design,
-        bend,
-        pull,
-        share,
-        np.ones(6),
-        coords,
-        replace(rule, ridge=0.0),
-        basis,
-        1.0,
-        100,
-        unknown,
-    )
+    chart = SimpleNamespace(design=design, bend=bend, means=coords, basis=basis)
+    rule = replace(rule, ridge=0.0)
+    _, spread, *_ = _least_squares(chart, pull, share, np.ones(6), rule, 1.0, 100, unknown)
     weights = intercept_weights(share, bend, pull)
     for place, is_tied in ((weights, False), (share, True)):
         pivot = place @ coords / place.sum()

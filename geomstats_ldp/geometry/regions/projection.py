@@ -26,26 +26,10 @@ _PROJECTIONS = {
 
 @operation
 def project(region, geometry, room, point, vectors, coords, out):
-    """Project a point into a region shrunk by `room`, in both engines.
+    """Write the nearest point of a region shrunk by `room` to out, in both engines.
 
-    Parameters
-    ----------
-    region : GeodesicBall, LogBox or SpectralBand
-    geometry : Geometry or its twin
-    room : float
-        Distance to keep from the edge.
-    point : array, shape [*point_shape]
-    vectors : array, shape [2, *point_shape]
-        Scratch.
-    coords : array, shape [dim]
-        Scratch.
-    out : array, shape [*point_shape]
-        Receives the nearest point of the shrunk region.
-
-    Returns
-    -------
-    outside : bool
-        Whether the point had to be moved.
+    Returns whether the point had to be moved. `vectors`, shape [2, *point_shape], and `coords`,
+    shape [dim], are scratch.
     """
     return _PROJECTIONS[type(region)](region, geometry, room, point, vectors, coords, out)
 

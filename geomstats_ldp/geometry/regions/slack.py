@@ -10,17 +10,7 @@ _N_ROUNDINGS = 16
 def slack_of(geometry, region, relative):
     """Distance past the edge that is taken for rounding, in any unit of the data.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    region : WorkingRegion
-    relative : float
-        Share of the radius of the region; the rounding of coordinates comes on top, which is more
-        for a small region far from the origin.
-
-    Returns
-    -------
-    slack : float
-        For ``region.contains``.
+    It is a share `relative` of the radius, for ``region.contains``, and the rounding of coordinates
+    on top, which is more for a small region far from the origin.
     """
     return relative * region.radius + _N_ROUNDINGS * geometry.rounding(region.center)

@@ -43,6 +43,26 @@ def distance_between(axes, a, b):
     return largest * np.sqrt(squared)
 
 
+@jitable_inline
+def combine(axes, dim, coords, basis, out):
+    """Write the combination of the vectors of a basis, one a row, to out."""
+    for i in range(width_of(axes, out)):
+        entry = 0.0
+        for j in range(dim):
+            entry += coords[j] * basis[j, i]
+        out[i] = entry
+
+
+@jitable_inline
+def products(axes, dim, vector, basis, out):
+    """Write the Euclidean products with the vectors of a basis, one a row, to out."""
+    for j in range(dim):
+        entry = 0.0
+        for i in range(width_of(axes, vector)):
+            entry += basis[j, i] * vector[i]
+        out[j] = entry
+
+
 def transposed(matrix):
     """Transpose of the last two axes."""
     return np.swapaxes(matrix, -1, -2)

@@ -8,36 +8,25 @@ import numpy as np
 from geomstats.geometry.euclidean import Euclidean
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.spaces.axes import (
     axes_of,
+    combine,
     coordinates_first,
     distance_between,
+    products,
     width_of,
 )
-from geomstats_ldp.twins import compile_for_twin, jitable
 
 
 class EuclideanGeometry(Geometry):
     """Vectors with the standard metric."""
 
     name = "Euclidean"
+    space_class = Euclidean
+    metric_class = Euclidean.default_metric()
     curvature = (0.0, 0.0)
-
-    @classmethod
-    def accepts(cls, space):
-        """Euclidean vectors, not matrices."""
-        return type(space) is Euclidean and len(space.shape) == 1
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "dim": int(space.dim)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space."""
-        return Euclidean(dim=int(spec["dim"]))
 
     @classmethod
     def origin(cls, space):
@@ -76,75 +65,55 @@ class EuclideanTwin(NamedTuple):
     axes: tuple
 
 
-@jitable
+_closed_form = dispatch.closed_forms(EuclideanTwin)
+
+
+@_closed_form
 def _dim(twin):
     return width_of(twin.axes, twin.basis)
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     for i in range(_dim(twin)):
         out[i] = base_point[i] + tangent_vec[i]
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     for i in range(_dim(twin)):
         out[i] = point[i] - base_point[i]
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     return distance_between(twin.axes, point_a, point_b)
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
-    for i in range(_dim(twin)):
-        out[i] = tangent_vec[i]
+    assign(tangent_vec, out)
 
 
-@jitable
+@_closed_form
 def _to_tangent(twin, vector, base_point, out):
-    for i in range(_dim(twin)):
-        out[i] = vector[i]
+    assign(vector, out)
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
-    for i in range(_dim(twin)):
-        entry = 0.0
-        for j in range(_dim(twin)):
-            entry += coords[j] * twin.basis[j, i]
-        out[i] = entry
+    combine(twin.axes, _dim(twin), coords, twin.basis, out)
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    for j in range(_dim(twin)):
-        entry = 0.0
-        for i in range(_dim(twin)):
-            entry += twin.basis[j, i] * tangent_vec[i]
-        out[j] = entry
+    products(twin.axes, _dim(twin), tangent_vec, twin.basis, out)
 
 
-@jitable
+@_closed_form
 def _settle(twin, point, out):
-    for i in range(_dim(twin)):
-        out[i] = point[i]
+    assign(point, out)
     return True
 
 
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _exp),
-    (dispatch.to_tangent, _to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, _settle),
-    (dispatch.dim, _dim),
-):
-    compile_for_twin(_operation, EuclideanTwin, _kernel)
+_closed_form(_exp, "retract")

@@ -24,14 +24,16 @@ from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.angular import AngularGeometry
 from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
+    combine,
     congruence,
+    coordinates,
     eigen,
     product,
     product_right_transposed,
     subtract,
     symmetrise,
 )
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.twins import jitable
 
 #: Squares of angles under which the series of a quotient is exact to rounding.
 _SMALL_SQUARE = 1e-8
@@ -47,6 +49,9 @@ class GrassmannGeometry(AngularGeometry):
     """
 
     name = "Grassmannian"
+    space_class = Grassmannian
+    metric_class = GrassmannianCanonicalMetric
+    sizes = ("n", "p")
     injectivity_radius = np.pi / np.sqrt(2)
     cut_angle = np.pi / 2
 
@@ -61,21 +66,7 @@ class GrassmannGeometry(AngularGeometry):
     @classmethod
     def accepts(cls, space):
         """Proper subspaces, as projections."""
-        return (
-            type(space) is Grassmannian
-            and type(space.metric) is GrassmannianCanonicalMetric
-            and space.dim > 0
-        )
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "n": int(space.n), "p": int(space.p)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space."""
-        return Grassmannian(int(spec["n"]), int(spec["p"]))
+        return super().accepts(space) and space.dim > 0
 
     def is_on(self, points, rtol):
         """Whether matrices are symmetric, idempotent, and of rank p, to `rtol` in each entry."""
@@ -132,6 +123,9 @@ class GrassmannTwin(NamedTuple):
     axes: tuple
 
 
+_closed_form = dispatch.closed_forms(GrassmannTwin, is_small=False)
+
+
 @jitable
 def _from_spectrum(axes, vectors, values, scratch, out):
     """Write vectors diag(values) vectors^T to out; the values are on a diagonal."""
@@ -170,7 +164,7 @@ def _rotation(twin, point, base_point, out):
     product(twin.axes, factor, root, out)
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     n, spectrum = width_of(twin.axes, out), twin.work[0]
     vectors, scratch = twin.work[1], twin.work[2]
@@ -200,7 +194,7 @@ def _exp(twin, tangent_vec, base_point, out):
     _settle(twin, even, out)
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     """V = (sin V cos V) (V / sin V cos V); the first is the off-diagonal part of the point."""
     n, spectrum = width_of(twin.axes, out), twin.work[0]
@@ -218,7 +212,7 @@ def _log(twin, point, base_point, out):
     symmetrise(twin.axes, out)
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     gap, spectrum, vectors = twin.work[2], twin.work[0], twin.work[1]
     subtract(twin.axes, point_a, point_b, gap)
@@ -231,13 +225,13 @@ def _dist(twin, point_a, point_b):
     return math.sqrt(squared)
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _rotation(twin, end_point, base_point, twin.work[5])
     congruence(twin.axes, twin.work[5], tangent_vec, twin.work[2], out)
 
 
-@jitable
+@_closed_form
 def _to_tangent(twin, vector, base_point, out):
     """PS + SP - 2 PSP, with S the symmetric part of the vector."""
     n, scratch, inner = width_of(twin.axes, out), twin.work[2], twin.work[1]
@@ -252,36 +246,24 @@ def _to_tangent(twin, vector, base_point, out):
     symmetrise(twin.axes, out)
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
-    n, vector = width_of(twin.axes, out), twin.work[6]
-    for i in range(n):
-        for j in range(n):
-            total = 0.0
-            for k in range(twin.frame.shape[0]):
-                total += coords[k] * twin.frame[k, i, j]
-            vector[i, j] = total
-    _transport(twin, vector, twin.reference, point, out)
+    combine(twin.axes, _dim(twin), coords, twin.frame, twin.work[6])
+    _transport(twin, twin.work[6], twin.reference, point, out)
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    n, vector = width_of(twin.axes, point), twin.work[6]
-    _transport(twin, tangent_vec, point, twin.reference, vector)
-    for k in range(twin.frame.shape[0]):
-        total = 0.0
-        for i in range(n):
-            for j in range(n):
-                total += vector[i, j] * twin.frame[k, i, j]
-        out[k] = total
+    _transport(twin, tangent_vec, point, twin.reference, twin.work[6])
+    coordinates(twin.axes, _dim(twin), twin.work[6], twin.frame, out)
 
 
-@jitable
+@_closed_form
 def _dim(twin):
     return twin.frame.shape[0]
 
 
-@jitable
+@_closed_form
 def _settle(twin, point, out):
     """One step P <- 3 P^2 - 2 P^3; whether the point was a projection of the rank to rounding."""
     n, squared, trace = width_of(twin.axes, point), twin.work[1], 0.0
@@ -298,16 +280,4 @@ def _settle(twin, point, out):
     return largest <= SURELY_ON and abs(trace) < 0.5
 
 
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _exp),
-    (dispatch.to_tangent, _to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, _settle),
-    (dispatch.dim, _dim),
-):
-    compile_for_twin(_operation, GrassmannTwin, _kernel, is_small=False)
+_closed_form(_exp, "retract")

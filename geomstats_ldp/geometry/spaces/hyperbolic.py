@@ -21,8 +21,15 @@ from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import choose
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
-from geomstats_ldp.geometry.spaces.axes import axes_of, coordinates_first, on_batches, width_of
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.geometry.spaces.axes import (
+    axes_of,
+    combine,
+    coordinates_first,
+    on_batches,
+    products,
+    width_of,
+)
+from geomstats_ldp.twins import jitable
 
 #: Where geomstats keeps twelve digits: displacement, and time coordinates of what enters.
 _TRUSTED_LENGTHS = (0.1, 3.0)
@@ -47,22 +54,9 @@ class HyperbolicGeometry(Geometry):
     """
 
     name = "Hyperboloid"
+    space_class = Hyperboloid
+    metric_class = HyperboloidMetric
     curvature = (-1.0, -1.0)
-
-    @classmethod
-    def accepts(cls, space):
-        """Hyperbolic space in extrinsic coordinates, with its own metric."""
-        return type(space) is Hyperboloid and type(space.metric) is HyperboloidMetric
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "dim": int(space.dim)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space."""
-        return Hyperboloid(dim=int(spec["dim"]))
 
     @classmethod
     def origin(cls, space):
@@ -127,9 +121,11 @@ class HyperbolicGeometry(Geometry):
 
     def twin(self):
         """Select the closed forms below."""
-        frame = on_batches(_to_origin, _ANY, self.basis, self.reference)[:, 1:]
-        axes = axes_of(len(self.reference))
-        return HyperbolicTwin(self.reference, np.ascontiguousarray(frame), axes)
+        frame = on_batches(_to_origin, _ANY, self.basis, self.reference)
+        work = np.zeros(self.shape)
+        return HyperbolicTwin(
+            self.reference, np.ascontiguousarray(frame), work, axes_of(self.dim + 1)
+        )
 
 
 def _is_trusted(length, *points):
@@ -143,26 +139,34 @@ def _is_trusted(length, *points):
 class HyperbolicTwin(NamedTuple):
     """What the compiled functions need to know about a hyperboloid and its public frame.
 
+    Because of `work`, a twin must not be shared between threads.
+
     Attributes
     ----------
     reference : array, shape [dim + 1]
         Point at which the frame is given.
-    frame : array, shape [dim, dim]
-        Its basis transported to the origin of the sheet, an orthogonal matrix, one vector a row.
+    frame : array, shape [dim, dim + 1]
+        Its basis transported to the origin of the sheet, one vector a row.
+    work : array, shape [dim + 1]
+        Scratch.
     axes : tuple of int
         See `axes_of`.
     """
 
     reference: np.ndarray | None
     frame: np.ndarray | None
+    work: np.ndarray | None
     axes: tuple
 
 
+_closed_form = dispatch.closed_forms(HyperbolicTwin)
+
+
 #: Closed forms of points need no frame; without axes they take points of any dimension.
-_ANY = HyperbolicTwin(None, None, ())
+_ANY = HyperbolicTwin(None, None, None, ())
 
 
-@jitable
+@_closed_form
 def _dim(twin):
     return width_of(twin.axes, twin.reference) - 1
 
@@ -233,28 +237,22 @@ def _side(flip, along, p_i, q_i):
     return choose(flip, (p_i - q_i) - along * q_i, (q_i - p_i) - along * p_i)
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     return 2.0 * np.arcsinh(_plane(twin, point_a, point_b)[4])
 
 
 @jitable
-def _shift(twin, tangent_vec, base_point):
-    """Multiple of the point that a transport to the origin takes off the spatial coordinates."""
-    along = _spatial_dot(twin, base_point, tangent_vec)
-    return along / (base_point[0] * (1.0 + base_point[0]))
-
-
-@jitable
 def _to_origin(twin, tangent_vec, base_point, out):
     """Parallel transport to the origin of the sheet; an isometry to the spatial coordinates."""
-    shift = _shift(twin, tangent_vec, base_point)
+    along = _spatial_dot(twin, base_point, tangent_vec)
+    shift = along / (base_point[0] * (1.0 + base_point[0]))
     out[0] = 0.0
     for i in range(1, width_of(twin.axes, base_point)):
         out[i] = tangent_vec[i] - shift * base_point[i]
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     _to_origin(twin, tangent_vec, base_point, out)
     length = np.sqrt(_spatial_dot(twin, out, out))
@@ -265,7 +263,7 @@ def _exp(twin, tangent_vec, base_point, out):
     out[0] = np.sqrt(1.0 + _spatial_dot(twin, out, out))
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     half = _plane(twin, point, base_point)[4]
     sine = 2.0 * half * np.sqrt(1.0 + half * half)
@@ -296,8 +294,8 @@ def _turn(plane, p_time, q_time, along_base, along_side):
 
 
 @jitable
-def _turn_and_leave(twin, p, q, out):
-    """Turn the vector out[1:] at the origin for the way from p to q, and transport it to q."""
+def _turn_for(twin, p, q, out):
+    """Turn the vector out[1:] at the origin for the way from p to q."""
     plane = _plane(twin, p, q)
     flip, along = plane[0], plane[1]
     along_base, along_side = 0.0, 0.0
@@ -307,19 +305,25 @@ def _turn_and_leave(twin, p, q, out):
     on_base, on_side = _turn(plane, p[0], q[0], along_base, along_side)
     for i in range(1, width_of(twin.axes, p)):
         out[i] += on_base * choose(flip, q[i], p[i]) + on_side * _side(flip, along, p[i], q[i])
+
+
+@jitable
+def _leave_origin(twin, q, out):
+    """Transport the vector out[1:] at the origin to q; the inverse of `_to_origin`."""
     out[0] = _spatial_dot(twin, q, out)
     scale = out[0] / (1.0 + q[0])
-    for i in range(1, width_of(twin.axes, p)):
+    for i in range(1, width_of(twin.axes, q)):
         out[i] += scale * q[i]
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _to_origin(twin, tangent_vec, base_point, out)
-    _turn_and_leave(twin, base_point, end_point, out)
+    _turn_for(twin, base_point, end_point, out)
+    _leave_origin(twin, end_point, out)
 
 
-@jitable
+@_closed_form
 def _to_tangent(twin, vector, base_point, out):
     product = -vector[0] * base_point[0]
     size = np.abs(product)
@@ -335,38 +339,21 @@ def _to_tangent(twin, vector, base_point, out):
     out[0] = _spatial_dot(twin, out, base_point) / base_point[0]
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
-    for i in range(1, _dim(twin) + 1):
-        entry = 0.0
-        for j in range(_dim(twin)):
-            entry += coords[j] * twin.frame[j, i - 1]
-        out[i] = entry
-    _turn_and_leave(twin, twin.reference, point, out)
+    combine(twin.axes, _dim(twin), coords, twin.frame, out)
+    _turn_for(twin, twin.reference, point, out)
+    _leave_origin(twin, point, out)
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    end = twin.reference
-    plane = _plane(twin, point, end)
-    flip, along = plane[0], plane[1]
-    shift = _shift(twin, tangent_vec, point)
-    along_base, along_side = 0.0, 0.0
-    for i in range(1, _dim(twin) + 1):
-        at_origin = tangent_vec[i] - shift * point[i]
-        along_base += choose(flip, end[i], point[i]) * at_origin
-        along_side += _side(flip, along, point[i], end[i]) * at_origin
-    on_base, on_side = _turn(plane, point[0], end[0], along_base, along_side)
-    for j in range(_dim(twin)):
-        entry = 0.0
-        for i in range(1, _dim(twin) + 1):
-            base, side = choose(flip, end[i], point[i]), _side(flip, along, point[i], end[i])
-            moved = (tangent_vec[i] - shift * point[i]) + (on_base * base + on_side * side)
-            entry += twin.frame[j, i - 1] * moved
-        out[j] = entry
+    _to_origin(twin, tangent_vec, point, twin.work)
+    _turn_for(twin, point, twin.reference, twin.work)
+    products(twin.axes, _dim(twin), twin.work, twin.frame, out)
 
 
-@jitable
+@_closed_form
 def _settle(twin, point, out):
     for i in range(1, _dim(twin) + 1):
         out[i] = point[i]
@@ -374,16 +361,4 @@ def _settle(twin, point, out):
     return abs(point[0] - out[0]) < SURELY_ON * out[0]
 
 
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _exp),
-    (dispatch.to_tangent, _to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, _settle),
-    (dispatch.dim, _dim),
-):
-    compile_for_twin(_operation, HyperbolicTwin, _kernel)
+_closed_form(_exp, "retract")

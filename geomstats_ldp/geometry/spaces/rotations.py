@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from geomstats.geometry.invariant_metric import BiInvariantMetric
-from geomstats.geometry.special_orthogonal import (
-    SpecialOrthogonal,
-    _SpecialOrthogonalMatrices,
-)
+from geomstats.geometry.special_orthogonal import _SpecialOrthogonalMatrices
 
 from geomstats_ldp.geometry.spaces.angular import AngularGeometry
 from geomstats_ldp.geometry.spaces.axes import transposed
@@ -29,26 +26,14 @@ class RotationGeometry(AngularGeometry):
     """
 
     name = "SpecialOrthogonal"
+    space_class = _SpecialOrthogonalMatrices
+    metric_class = BiInvariantMetric
+    sizes = ("n",)
     injectivity_radius = np.pi
     cut_angle = np.pi
 
     def _prepare(self, reference):
         self.curvature = {2: (0.0, 0.0), 3: (0.25, 0.25)}.get(self.shape[0], (0.0, 0.5))
-
-    @classmethod
-    def accepts(cls, space):
-        """Rotations as matrices."""
-        return type(space) is _SpecialOrthogonalMatrices and type(space.metric) is BiInvariantMetric
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "n": int(space.n)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space."""
-        return SpecialOrthogonal(int(spec["n"]))
 
     @classmethod
     def origin(cls, space):

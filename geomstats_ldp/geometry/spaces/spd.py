@@ -15,7 +15,6 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
     copy,
     eigen,
-    n_coordinates,
     symmetrise,
 )
 from geomstats_ldp.twins import jitable
@@ -78,24 +77,8 @@ class SPDGeometry(Geometry):
     Geomstats is called for points of moderate eigenvalues; the closed forms serve all units.
     """
 
-    metric_class: type
-
-    @classmethod
-    def accepts(cls, space):
-        """SPD matrices equipped with this very metric."""
-        return type(space) is SPDMatrices and type(space.metric) is cls.metric_class
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "n": int(space.n)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space and equip it."""
-        space = SPDMatrices(int(spec["n"]), equip=False)
-        space.equip_with_metric(cls.metric_class)
-        return space
+    space_class = SPDMatrices
+    sizes = ("n",)
 
     @classmethod
     def origin(cls, space):
@@ -229,6 +212,7 @@ def to_tangent(twin, vector, base_point, out):
 
 
 @jitable
-def dim_of(twin):
+def dim(twin):
     """Dimension of the space, for the compiled engine."""
-    return n_coordinates(twin.axes, twin.work[0])
+    n = width_of(twin.axes, twin.work[0])
+    return n * (n + 1) // 2

@@ -19,7 +19,7 @@ from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
     congruent,
     coordinate_matrices,
-    dim_of,
+    dim,
     eigh,
     frobenius,
     gram,
@@ -42,7 +42,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     symmetrise,
     whiten,
 )
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.twins import jitable
 
 #: Smallest eigenvalue, relative to the largest, of a matrix at the edge of the cone: farther out
 #: than regions in use reach, and inside of it in floating point.
@@ -192,6 +192,9 @@ class SPDAffineTwin(NamedTuple):
     axes: tuple
 
 
+_closed_form = dispatch.closed_forms(SPDAffineTwin, is_small=False)
+
+
 @jitable
 def _relative_spectrum(twin, factor, base_point, point, difference, spectrum, vectors):
     """Eigenvalues of M = L^-1 Y L^-T on the diagonal of `spectrum`, and its eigenvectors.
@@ -253,7 +256,7 @@ def _frame_at(twin, point):
         copy(twin.axes, point, twin.last[0])
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     cholesky(twin.axes, base_point, factor)
@@ -263,7 +266,7 @@ def _exp(twin, tangent_vec, base_point, out):
     exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     scaled = twin.work[4]
@@ -278,7 +281,7 @@ def _log(twin, point, base_point, out):
     symmetrise(twin.axes, out)
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     factor, spectrum = twin.work[0], twin.work[1]
     cholesky(twin.axes, point_a, factor)
@@ -295,7 +298,7 @@ def _dist(twin, point_a, point_b):
     return largest * math.sqrt(squared)
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, and the transported vector is E V E^T
     factor, whitened, root = twin.work[0], twin.work[4], out
@@ -307,31 +310,22 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
     congruence(twin.axes, twin.work[1], whitened, twin.work[2], out)
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
     _frame_at(twin, point)
-    combine(twin.axes, coords, twin.frame, twin.work[4])
+    combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
     congruence(twin.axes, twin.last[1], twin.work[4], twin.work[1], out)
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     _frame_at(twin, point)
     whiten(twin.axes, twin.factor, tangent_vec, twin.work[0])
     congruence(twin.axes, twin.last[2], twin.work[0], twin.work[1], twin.work[2])
-    coordinates(twin.axes, twin.work[2], twin.frame, out)
+    coordinates(twin.axes, dim(twin), twin.work[2], twin.frame, out)
 
 
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _exp),
-    (dispatch.to_tangent, to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, settle),
-    (dispatch.dim, dim_of),
-):
-    compile_for_twin(_operation, SPDAffineTwin, _kernel, is_small=False)
+_closed_form(to_tangent, "to_tangent")
+_closed_form(settle, "settle")
+_closed_form(dim, "dim")
+_closed_form(_exp, "retract")

@@ -23,7 +23,7 @@ from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
     congruent,
     coordinate_matrices,
-    dim_of,
+    dim,
     eigh,
     frobenius,
     gram,
@@ -45,7 +45,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     subtract,
     symmetrise,
 )
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.twins import jitable
 
 #: A rotation of the eigenvectors must leave half of the digits of the smallest eigenvalue.
 _LARGEST_CONDITION = 1e8
@@ -157,6 +157,9 @@ class SPDLogEuclideanTwin(NamedTuple):
     axes: tuple
 
 
+_closed_form = dispatch.closed_forms(SPDLogEuclideanTwin, is_small=False)
+
+
 @jitable
 def _log_slope(a, b):
     """Divided difference (log a - log b) / (a - b), also for nearly equal arguments."""
@@ -222,7 +225,7 @@ def _log_difference(twin, point, base_point):
     symmetrise(twin.axes, out)
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     copy(twin.axes, base_point, spectrum)
@@ -237,14 +240,14 @@ def _exp(twin, tangent_vec, base_point, out):
     exp_congruence(twin.axes, scratch, inner, spectrum, out)
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     _log_difference(twin, point, base_point)
     spectrum, vectors = twin.work[0], twin.work[1]
     _from_logarithms(twin, spectrum, vectors, twin.work[5], twin.work[2], twin.work[3], out)
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     _log_difference(twin, point_b, point_a)
     largest = 0.0
@@ -269,34 +272,25 @@ def _arrive(twin, vector, point, out):
     _from_logarithms(twin, spectrum, vectors, vector, twin.work[2], twin.work[3], out)
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _to_logarithms(twin, tangent_vec, base_point, twin.work[4])
     _arrive(twin, twin.work[4], end_point, out)
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
-    combine(twin.axes, coords, twin.frame, twin.work[4])
+    combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
     _arrive(twin, twin.work[4], point, out)
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     _to_logarithms(twin, tangent_vec, point, twin.work[4])
-    coordinates(twin.axes, twin.work[4], twin.frame, out)
+    coordinates(twin.axes, dim(twin), twin.work[4], twin.frame, out)
 
 
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _exp),
-    (dispatch.to_tangent, to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, settle),
-    (dispatch.dim, dim_of),
-):
-    compile_for_twin(_operation, SPDLogEuclideanTwin, _kernel, is_small=False)
+_closed_form(to_tangent, "to_tangent")
+_closed_form(settle, "settle")
+_closed_form(dim, "dim")
+_closed_form(_exp, "retract")

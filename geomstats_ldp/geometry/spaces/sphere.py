@@ -19,12 +19,14 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import (
     axes_of,
+    combine,
     coordinates_first,
     distance_between,
     on_batches,
+    products,
     width_of,
 )
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.twins import jitable
 
 #: An angle this close to pi leaves no digits for the direction of the logarithm.
 _ANTIPODAL_MARGIN = 1e-7
@@ -41,6 +43,8 @@ class SphereGeometry(Geometry):
     """
 
     name = "Hypersphere"
+    space_class = Hypersphere
+    metric_class = Hypersphere.default_metric()
     retractions = ("exponential", "projection")
     curvature = (1.0, 1.0)
     injectivity_radius = np.pi
@@ -48,17 +52,7 @@ class SphereGeometry(Geometry):
     @classmethod
     def accepts(cls, space):
         """Hypersphere in extrinsic coordinates."""
-        return type(space) is Hypersphere and tuple(space.shape) == (space.dim + 1,)
-
-    @classmethod
-    def to_spec(cls, space):
-        """Plain record, for JSON."""
-        return {"name": cls.name, "dim": int(space.dim)}
-
-    @classmethod
-    def from_spec(cls, spec):
-        """Build the space."""
-        return Hypersphere(dim=int(spec["dim"]))
+        return super().accepts(space) and tuple(space.shape) == (space.dim + 1,)
 
     def is_on(self, points, rtol):
         """Whether the squared length is one, to `rtol`."""
@@ -134,7 +128,8 @@ class SphereGeometry(Geometry):
     def twin(self):
         """Select the closed forms below."""
         is_projection = self.retraction == "projection"
-        return SphereTwin(self.reference, self.basis, is_projection, axes_of(len(self.reference)))
+        work = np.zeros(self.shape)
+        return SphereTwin(self.reference, self.basis, work, is_projection, axes_of(self.dim + 1))
 
 
 def _is_trusted(angle):
@@ -145,12 +140,16 @@ def _is_trusted(angle):
 class SphereTwin(NamedTuple):
     """What the compiled functions need to know about a sphere and its public frame.
 
+    Because of `work`, a twin must not be shared between threads.
+
     Attributes
     ----------
     reference : array, shape [dim + 1]
         Point at which the frame is given.
     basis : array, shape [dim, dim + 1]
         Orthonormal basis of the tangent space at `reference`, one vector a row.
+    work : array, shape [dim + 1]
+        Scratch.
     projection : bool
         Whether the retraction normalises `point + tangent_vec` instead of following the geodesic.
     axes : tuple of int
@@ -159,15 +158,19 @@ class SphereTwin(NamedTuple):
 
     reference: np.ndarray | None
     basis: np.ndarray | None
+    work: np.ndarray | None
     projection: bool
     axes: tuple
 
 
+_closed_form = dispatch.closed_forms(SphereTwin)
+
+
 #: Closed forms of points need no frame; without axes they take points of any dimension.
-_ANY = SphereTwin(None, None, False, ())
+_ANY = SphereTwin(None, None, None, False, ())
 
 
-@jitable
+@_closed_form
 def _dim(twin):
     return width_of(twin.axes, twin.reference) - 1
 
@@ -200,20 +203,20 @@ def _length_of_sum(twin, a, b):
     return np.sqrt(squared)
 
 
-@jitable
+@_closed_form
 def _dist(twin, point_a, point_b):
     chord = distance_between(twin.axes, point_a, point_b)
     return 2.0 * np.arctan2(chord, _length_of_sum(twin, point_a, point_b))
 
 
-@jitable
+@_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     angle = np.sqrt(_dot(twin, tangent_vec, tangent_vec))
     sinc = np.sin(angle) / angle if angle > 0.0 else 1.0
     _normalised_sum(twin, np.cos(angle), base_point, sinc, tangent_vec, out)
 
 
-@jitable
+@_closed_form
 def _log(twin, point, base_point, out):
     chord = distance_between(twin.axes, point, base_point)
     other = _length_of_sum(twin, point, base_point)
@@ -227,7 +230,7 @@ def _log(twin, point, base_point, out):
         out[i] = scale * ((point[i] - base_point[i]) + along * base_point[i])
 
 
-@jitable
+@_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     # 1 + <a, b> = |a + b|^2 / 2
     plus = 0.0
@@ -238,7 +241,7 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
         out[i] = tangent_vec[i] - scale * (base_point[i] + end_point[i])
 
 
-@jitable
+@_closed_form
 def _retract(twin, tangent_vec, base_point, out):
     if twin.projection:
         _normalised_sum(twin, 1.0, base_point, 1.0, tangent_vec, out)
@@ -246,46 +249,26 @@ def _retract(twin, tangent_vec, base_point, out):
         _exp(twin, tangent_vec, base_point, out)
 
 
-@jitable
+@_closed_form
 def _to_tangent(twin, vector, base_point, out):
     radial = _dot(twin, vector, base_point)
     for i in range(_dim(twin) + 1):
         out[i] = vector[i] - radial * base_point[i]
 
 
-@jitable
+@_closed_form
 def _lift(twin, coords, point, out):
-    plus = 0.0
-    along = 0.0
-    for i in range(_dim(twin) + 1):
-        entry = 0.0
-        for j in range(_dim(twin)):
-            entry += coords[j] * twin.basis[j, i]
-        out[i] = entry
-        along += entry * point[i]
-        plus += (twin.reference[i] + point[i]) ** 2
-    scale = 2.0 * along / plus
-    for i in range(_dim(twin) + 1):
-        out[i] -= scale * (twin.reference[i] + point[i])
+    combine(twin.axes, _dim(twin), coords, twin.basis, twin.work)
+    _transport(twin, twin.work, twin.reference, point, out)
 
 
-@jitable
+@_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    plus = 0.0
-    along = 0.0
-    for i in range(_dim(twin) + 1):
-        along += tangent_vec[i] * twin.reference[i]
-        plus += (twin.reference[i] + point[i]) ** 2
-    scale = 2.0 * along / plus
-    for j in range(_dim(twin)):
-        entry = 0.0
-        for i in range(_dim(twin) + 1):
-            moved = tangent_vec[i] - scale * (twin.reference[i] + point[i])
-            entry += twin.basis[j, i] * moved
-        out[j] = entry
+    _transport(twin, tangent_vec, point, twin.reference, twin.work)
+    products(twin.axes, _dim(twin), twin.work, twin.basis, out)
 
 
-@jitable
+@_closed_form
 def _settle(twin, point, out):
     norm = np.sqrt(_dot(twin, point, point))
     if not abs(norm - 1.0) < SURELY_ON:
@@ -293,18 +276,3 @@ def _settle(twin, point, out):
     for i in range(_dim(twin) + 1):
         out[i] = point[i] / norm
     return True
-
-
-for _operation, _kernel in (
-    (dispatch.exp, _exp),
-    (dispatch.log, _log),
-    (dispatch.transport, _transport),
-    (dispatch.retract, _retract),
-    (dispatch.to_tangent, _to_tangent),
-    (dispatch.lift, _lift),
-    (dispatch.coordinates, _coordinates),
-    (dispatch.dist, _dist),
-    (dispatch.settle, _settle),
-    (dispatch.dim, _dim),
-):
-    compile_for_twin(_operation, SphereTwin, _kernel)

@@ -12,18 +12,11 @@ import math
 import numpy as np
 
 from geomstats_ldp.geometry.spaces.axes import width_of
-from geomstats_ldp.twins import jitable, jitable_inline
+from geomstats_ldp.twins import jitable
 
 _EPSILON = float(np.finfo(float).eps)
 #: Cyclic Jacobi converges quadratically: five to eight sweeps do for the sizes in use.
 _MAX_SWEEPS = 30
-
-
-@jitable_inline
-def n_coordinates(axes, matrix):
-    """Dimension of the space of symmetric matrices."""
-    n = width_of(axes, matrix)
-    return n * (n + 1) // 2
 
 
 @jitable
@@ -93,20 +86,20 @@ def congruence(axes, a, b, scratch, out):
 
 
 @jitable
-def combine(axes, coords, matrices, out):
+def combine(axes, dim, coords, matrices, out):
     """Write the sum of coords[j] * matrices[j] to out."""
     for i in range(width_of(axes, out)):
         for k in range(width_of(axes, out)):
             total = 0.0
-            for j in range(n_coordinates(axes, out)):
+            for j in range(dim):
                 total += coords[j] * matrices[j, i, k]
             out[i, k] = total
 
 
 @jitable
-def coordinates(axes, matrix, matrices, out):
+def coordinates(axes, dim, matrix, matrices, out):
     """Write the Frobenius products of matrix with each of matrices to out."""
-    for j in range(n_coordinates(axes, matrix)):
+    for j in range(dim):
         total = 0.0
         for i in range(width_of(axes, matrix)):
             for k in range(width_of(axes, matrix)):

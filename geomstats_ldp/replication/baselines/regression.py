@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geomstats_ldp.exceptions import NotReadyError
-from geomstats_ldp.inference.sandwich import clip_eigenvalues
+from geomstats_ldp.score_regression.shrinkage import clip_eigenvalues
 
 #: Largest eigenvalue floor of the score covariance.
 _LARGEST_COVARIANCE_FLOOR = 1e-8
