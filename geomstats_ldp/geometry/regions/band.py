@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
-from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
+from geomstats_ldp.geometry.spaces.symmetric_matrices import eigenbasis
 from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_bool, check_integer, check_positive
@@ -127,13 +128,12 @@ def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = Fals
 def project_to_band(region, geometry, room, point, vectors, coords, out):
     """Metric projection, which cuts the eigenvalues; see `project`."""
     lower, upper = region.lower * math.exp(room), region.upper * math.exp(-room)
-    copy((), point, vectors[0])
-    eigen((), vectors[0], vectors[1])
+    eigenbasis((), point, vectors[0], vectors[1])
     n, outside = point.shape[0], False
     for i in range(n):
         value = vectors[0][i, i]
         outside = outside or value < lower * (1 - EDGE) or value > upper * (1 + EDGE)
-    copy((), point, out)
+    assign(point, out)
     if not outside:
         return False
     for i in range(n):

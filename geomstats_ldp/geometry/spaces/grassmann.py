@@ -28,6 +28,7 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     congruence,
     coordinates,
     eigen,
+    from_spectrum,
     product,
     product_right_transposed,
     subtract,
@@ -127,16 +128,6 @@ _closed_form = dispatch.closed_forms(GrassmannTwin, is_small=False)
 
 
 @jitable
-def _from_spectrum(axes, vectors, values, scratch, out):
-    """Write vectors diag(values) vectors^T to out; the values are on a diagonal."""
-    for i in range(width_of(axes, out)):
-        for j in range(width_of(axes, out)):
-            scratch[i, j] = vectors[i, j] * values[j, j]
-    product_right_transposed(axes, scratch, vectors, out)
-    symmetrise(axes, out)
-
-
-@jitable
 def _squared_cosines(twin, point, base_point):
     """Eigenvalues of C, on the diagonal of `work[0]`, with eigenvectors in `work[1]`."""
     total = twin.work[2]
@@ -155,7 +146,7 @@ def _rotation(twin, point, base_point, out):
     _squared_cosines(twin, point, base_point)
     for i in range(n):
         spectrum[i, i] = 1.0 / math.sqrt(max(spectrum[i, i], 1e-300))
-    _from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], root)
+    from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], root)
     product(twin.axes, point, base_point, factor)
     for i in range(n):
         for j in range(n):
@@ -179,8 +170,8 @@ def _exp(twin, tangent_vec, base_point, out):
         angle = math.sqrt(square)
         spectrum[i, i] = math.cos(angle)
         turned[i, i] = math.sin(angle) / angle if square > _SMALL_SQUARE else 1.0 - square / 6.0
-    _from_spectrum(twin.axes, vectors, spectrum, scratch, even)
-    _from_spectrum(twin.axes, vectors, turned, scratch, odd)
+    from_spectrum(twin.axes, vectors, spectrum, scratch, even)
+    from_spectrum(twin.axes, vectors, turned, scratch, odd)
     # V (2P - I), then E.
     product(twin.axes, tangent_vec, base_point, turned)
     for i in range(n):
@@ -206,7 +197,7 @@ def _log(twin, point, base_point, out):
         sine = math.sqrt(square)
         ratio = math.atan2(sine, cosine) / sine if square > _SMALL_SQUARE else 1.0 + square / 6.0
         spectrum[i, i] = ratio / cosine
-    _from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], quotient)
+    from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], quotient)
     _to_tangent(twin, point, base_point, off)
     product(twin.axes, off, quotient, out)
     symmetrise(twin.axes, out)

@@ -11,20 +11,13 @@ import math
 
 import numpy as np
 
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.spaces.axes import width_of
 from geomstats_ldp.twins import jitable
 
 _EPSILON = float(np.finfo(float).eps)
 #: Cyclic Jacobi converges quadratically: five to eight sweeps do for the sizes in use.
 _MAX_SWEEPS = 30
-
-
-@jitable
-def copy(axes, a, out):
-    """Write a to out, entry by entry."""
-    for i in range(width_of(axes, a)):
-        for j in range(width_of(axes, a)):
-            out[i, j] = a[i, j]
 
 
 @jitable
@@ -168,6 +161,13 @@ def eigen(axes, matrix, vectors):
 
 
 @jitable
+def eigenbasis(axes, matrix, spectrum, vectors):
+    """Eigenvalues on the diagonal of `spectrum`, and eigenvectors; see `eigen`."""
+    assign(matrix, spectrum)
+    eigen(axes, spectrum, vectors)
+
+
+@jitable
 def _rotate(axes, matrix, vectors, p, q):
     """One Jacobi rotation, which makes entry (p, q) zero."""
     entry = matrix[p, q]
@@ -194,6 +194,16 @@ def _rotate(axes, matrix, vectors, p, q):
         at_p, at_q = vectors[k, p], vectors[k, q]
         vectors[k, p] = at_p - sine * (at_q + ratio * at_p)
         vectors[k, q] = at_q + sine * (at_p - ratio * at_q)
+
+
+@jitable
+def from_spectrum(axes, vectors, spectrum, scratch, out):
+    """Write vectors diag(values) vectors^T to out, for the values on the diagonal of spectrum."""
+    for i in range(width_of(axes, out)):
+        for j in range(width_of(axes, out)):
+            scratch[i, j] = vectors[i, j] * spectrum[j, j]
+    product_right_transposed(axes, scratch, vectors, out)
+    symmetrise(axes, out)
 
 
 @jitable
