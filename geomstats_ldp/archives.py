@@ -22,6 +22,9 @@ _FREE_BYTES, _INFLATION = 2**24, 20
 #: Most arrays in one file.
 _MOST_ARRAYS = 64
 
+#: Counts up to here are exact as doubles.
+LARGEST_COUNT = 2**53
+
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER = re.compile(
     rb"\{'descr': '([<>|=]?[a-zA-Z]\d*)', 'fortran_order': False, 'shape': \(([\d, ]*)\), \} *\n"
@@ -83,12 +86,7 @@ class ArraySpec:
 
 
 class Archive:
-    """Open ``.npz`` file.
-
-    Parameters
-    ----------
-    file : zipfile.ZipFile
-    """
+    """An open ``.npz`` file, of which a ZipFile is given."""
 
     def __init__(self, file):
         self._file = file
@@ -102,10 +100,7 @@ class Archive:
     def read_text(self, name, longest):
         """Read a text that was stored as an array of no dimensions.
 
-        Raises
-        ------
-        ValueError
-            If it is missing, no such text, or longer than `longest` characters.
+        ValueError if it is missing, no such text, or longer than `longest` characters.
         """
         with self._open(name) as (member, stream):
             dtype, shape = self._read_header(member, stream)
@@ -118,21 +113,10 @@ class Archive:
         return data.decode("utf-32-be" if dtype.str[0] == ">" else "utf-32-le").rstrip("\0")
 
     def read_arrays(self, specs):
-        """Read arrays that are as declared; nothing else may be left in the file.
+        """Read arrays by name that are as declared; nothing else may be left in the file.
 
-        Parameters
-        ----------
-        specs : iterable of ArraySpec
-
-        Returns
-        -------
-        arrays : dict of str to array
-            Fresh arrays that can be written to.
-
-        Raises
-        ------
-        ValueError
-            Naming the array that is missing, unknown or not as declared.
+        They are fresh and can be written to. ValueError names the array that is missing, unknown or
+        not as declared.
         """
         arrays = {spec.name: self.read_array(spec) for spec in specs}
         if self._members:
@@ -140,13 +124,7 @@ class Archive:
         return arrays
 
     def read_array(self, spec):
-        """Read one array that is as declared, shape as in its `ArraySpec`.
-
-        Raises
-        ------
-        ValueError
-            If it is missing or not as declared.
-        """
+        """Read one array; ValueError if it is missing or not as declared."""
         with self._open(spec.name) as (member, stream):
             dtype, shape = self._read_header(member, stream)
             spec.check_header(dtype, shape)
@@ -196,10 +174,11 @@ def open_arrays(source, kind, error):
     Parameters
     ----------
     source : path-like or binary file
+        One that is missing stays a FileNotFoundError.
     kind : str
         What the file should be, for the message.
     error : type
-        Exception class. A missing file stays FileNotFoundError.
+        Exception class.
 
     Yields
     ------

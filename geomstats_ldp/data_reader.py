@@ -72,12 +72,15 @@ class DataReader:
     ----------
     clipping : Clipping
         What the public bounds did to the rows so far.
+    mechanisms : list of Mechanism
+        Of the groups of participants.
     """
 
     def __init__(self, server, convert=None):
         self.geometry, self.loss = server.protocol.geometry, loss_of(server.protocol)
         self._convert, self._twin = convert, server.engine.twin
         self.clipping = Clipping()
+        self.mechanisms = list(server.protocol.mechanisms.values())
 
     def converted(self, rows):
         """Rows in the coordinates of the protocol."""
@@ -116,7 +119,7 @@ class DataReader:
 class RowQueue:
     """Rows that come in blocks of any sizes, taken in pieces of any size.
 
-    A piece is to be used before the next one is taken, or the blocks are the caller's own.
+    They are copied as they come: whoever sends the blocks may write the next one to the same place.
     """
 
     def __init__(self, blocks):
@@ -144,13 +147,10 @@ class RowQueue:
 
     def _fill(self, n):
         while self._n_waiting < n:
-            if self._waiting:
-                # Whoever sends the blocks may write the next one to the same place.
-                self._waiting[-1] = np.array(self._waiting[-1])
             block = next(self._blocks, None)
             if block is None:
                 return self._n_waiting > 0
             if len(block) > 0:
-                self._waiting.append(block)
+                self._waiting.append(np.array(block))
                 self._n_waiting += len(block)
         return True

@@ -5,6 +5,7 @@ Data may be larger than memory: they are read, checked, clipped and answered blo
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.data_reader import DataReader, RowQueue
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
+from geomstats_ldp.losses.returned import compiled_scores
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.schedules import Schedule
@@ -23,7 +25,6 @@ from geomstats_ldp.server.recursion import (
     check_finite,
     close_round,
     close_single,
-    copy_state,
     open_round,
     pairs_to_come,
 )
@@ -147,35 +148,16 @@ def emulate(server, data, random_state=None, progress=False, convert=None, group
 
 
 def emulate_blocks(server, blocks, random_state=None, progress=False, convert=None, groups=None):
-    """Feed a server the answers of one participant per row of data that come in blocks.
+    """The same for data that come in blocks of any sizes and are read once, one after the other.
 
-    The blocks may have any sizes and are read once, one after the other; the result is that of
-    `emulate` on all rows together.
-
-    Parameters
-    ----------
-    server : Server
-        Changed in place, after the last block.
-    blocks : iterable of array, shape [n_rows, *data_shape]
-    random_state, progress, convert, groups
-        See `emulate`.
-
-    Returns
-    -------
-    clipping : Clipping
-
-    Raises
-    ------
-    ValueError, ProtocolError
-        As `emulate`, when the block that is wrong has come, or after the last one if the rows do
-        not fit the plan. The server is then what it was; `random_state`, if a generator, has moved.
+    An error is raised when the block that is wrong has come, or after the last one if the rows do
+    not fit the plan. The server is then what it was; `random_state`, if a generator, has moved.
     """
     if server.pending:
         _check_plan(server, 0)
     run = _run_of(server, convert, groups)
-    return run.answer(
-        _within_plan(server, run.checked(blocks)), make_streams(random_state), progress
-    )
+    rows = _within_plan(server, run.checked(blocks))
+    return run.answer(rows, make_streams(random_state), progress)
 
 
 class _Run(DataReader):
@@ -183,9 +165,20 @@ class _Run(DataReader):
 
     def __init__(self, server, convert=None):
         super().__init__(server, convert)
-        self._server, self._state = server, copy_state(server.state)
-        self._mechanisms = list(server.protocol.mechanisms.values())
-        self._compute, self._crowds = _make_crowds(server, self.loss, self._mechanisms)
+        self._server, self._state = server, copy.deepcopy(server.state)
+        self._compute, in_loops = emulate_rounds, (self.geometry, self.loss, *self.mechanisms)
+        twins = (server.engine.twin, *(each.twin() for each in in_loops[1:]))
+        if None not in twins:
+            self._compute, in_loops = _compiled_emulate_rounds, twins
+        geometry, loss, *mechanisms = in_loops
+        rest = (
+            server.protocol.working_region,
+            server.protocol.schedule,
+            server.scratch,
+            participant_scratch(self.geometry),
+            np.empty((2 * server.protocol.pairs_per_round, *self.geometry.shape)),
+        )
+        self._crowds = [Crowd(geometry, loss, mechanism, *rest) for mechanism in mechanisms]
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, let the server adopt the outcome, and say what clipping did."""
@@ -202,8 +195,8 @@ class _Run(DataReader):
         return self.clipping
 
     def _answer_rounds(self, rows, streams):
-        rows = self._clipped(rows)
-        return [self._answer(0, rows, streams)]
+        """Let as many of these rows and of those that wait answer as can."""
+        return [self._answer(0, self._clipped(rows), streams)]
 
     def _clipped(self, rows):
         """Rows inside the public bounds; what that did to them is added up."""
@@ -213,10 +206,11 @@ class _Run(DataReader):
 
     def _answer(self, group, rows, streams):
         """Let clipped rows of a group answer; return its number and the messages if kept."""
-        variates = self._mechanisms[group].draw(len(rows), streams)
+        variates = self.mechanisms[group].draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
         self._crowds[group].server.group[0] = group
-        self._compute(self._crowds[group], self._state, rows, variates, messages)
+        with compiled_scores(self.loss):
+            self._compute(self._crowds[group], self._state, rows, variates, messages)
         return group, messages
 
     def _answer_rest(self, streams):
@@ -235,7 +229,7 @@ class _GroupedRun(_Run):
         self._coming = groups
         self._rows, self._groups = None, groups[:0]
         left = server.protocol.n_participants - server.n_participants
-        self._pairs_left = pairs_to_come(left, len(self._mechanisms))
+        self._pairs_left = pairs_to_come(left, len(self.mechanisms))
 
     def _answer_rounds(self, rows, streams):
         rows = self._clipped(rows)
@@ -252,7 +246,7 @@ class _GroupedRun(_Run):
     def _answer_pairs(self, size, streams):
         """Let so many rows of a group at a time answer in pairs, as long as there are as many."""
         kept, is_waiting = [], np.ones(len(self._rows), dtype=bool)
-        for group, places in _pieces(self._groups, len(self._mechanisms), size):
+        for group, places in _pieces(self._groups, len(self.mechanisms), size):
             places = places[: 2 * self._pairs_left]
             if len(places) > 0:
                 kept.append(self._answer(group, self._rows[places], streams))
@@ -313,20 +307,3 @@ def _check_plan(server, n_rows):
             f"data must complete the plan of n_participants={planned}, of which {received} have "
             f"answered, or stay within it and fill whole rounds of {full}; got {n_rows} rows"
         )
-
-
-def _make_crowds(server, loss, mechanisms):
-    """Compiled or interpreted `emulate_rounds`, and its `Crowd` for each mechanism."""
-    protocol, geometry = server.protocol, server.protocol.geometry
-    run, twins = emulate_rounds, [mechanism.twin() for mechanism in mechanisms]
-    if server.engine.name == "compiled" and None not in (loss.twin(), *twins):
-        run, mechanisms = _compiled_emulate_rounds, twins
-        geometry, loss = server.engine.geometry, loss.twin()
-    rest = (
-        protocol.working_region,
-        protocol.schedule,
-        server.scratch,
-        participant_scratch(protocol.geometry),
-        np.empty((2 * protocol.pairs_per_round, *protocol.geometry.shape)),
-    )
-    return run, [Crowd(geometry, loss, mechanism, *rest) for mechanism in mechanisms]

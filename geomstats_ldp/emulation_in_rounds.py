@@ -43,30 +43,8 @@ def block_size(n_rows):
 def emulate_in_rounds(server, data, random_state=None, progress=False, convert=None, groups=None):
     """Feed a server of rounds the answers of one participant per row of `data`, in row order.
 
-    Parameters
-    ----------
-    server : RoundServer
-        Changed in place.
-    data : array, shape [n, *data_shape]
-        The rows are checked before the first message is made. No more than are planned.
-    random_state : None, int, numpy Generator, RandomState or Streams
-        As for `emulate`; every block of rows draws from streams of its own.
-    progress : bool, default=False
-    convert : callable, optional
-        See `emulate`.
-    groups : array of int, shape [n], optional
-        Number of the group of each row, where the protocol has groups.
-
-    Returns
-    -------
-    clipping : Clipping
-
-    Raises
-    ------
-    ValueError
-        If the data are not finite or have the wrong shape.
-    ProtocolError
-        If there are more rows than are planned. The server is then what it was.
+    As `emulate`, but that every block of rows draws from streams of its own, and that the rows may
+    be any number within the plan.
     """
     data = np.asanyarray(data)
     _check_room(server, len(data))
@@ -79,29 +57,9 @@ def emulate_in_rounds(server, data, random_state=None, progress=False, convert=N
 def emulate_blocks_in_rounds(
     server, blocks, random_state=None, progress=False, convert=None, groups=None
 ):
-    """The same for data that come in blocks of any sizes and are read once.
-
-    Parameters
-    ----------
-    server : RoundServer
-        Changed in place, after the last block.
-    blocks : iterable of array, shape [n_rows, *data_shape]
-    random_state, progress, convert, groups
-        See `emulate_in_rounds`.
-
-    Returns
-    -------
-    clipping : Clipping
-
-    Raises
-    ------
-    ValueError, ProtocolError
-        As `emulate_in_rounds`, when the block that is wrong has come. The server is then what it
-        was; `random_state`, if a generator, has moved.
-    """
+    """The same for data that come in blocks of any sizes and are read once: `emulate_blocks`."""
     run = _RoundRun(server, convert, groups)
-    # Copies: threads may still read a block when the next one is written to the same place.
-    return run.answer(map(np.array, run.checked(blocks)), make_streams(random_state), progress)
+    return run.answer(run.checked(blocks), make_streams(random_state), progress)
 
 
 def _check_room(server, n_rows):
@@ -121,7 +79,6 @@ class _RoundRun(DataReader):
         check_curvature_rounds(server.protocol.rounds, self.loss, self.geometry)
         self._server, self._work = server, copy.copy(server)
         self._groups, self._n_taken = groups, 0
-        self._mechanisms = list(server.protocol.mechanisms.values())
         self._is_compiled = None not in (server.engine.twin, self.loss.twin())
         # Interpreted code would only make threads wait for each other.
         self._n_threads = joblib.effective_n_jobs(-1) if self._is_compiled else 1
@@ -189,7 +146,7 @@ class _RoundRun(DataReader):
             members = slice(None) if groups is None else np.flatnonzero(groups == group)
             turns = np.tile(np.roll(cycle, -int(places[group])), 1 + n_members // len(cycle))
             indices[members] = group * len(cycle) + turns[:n_members]
-            mechanism = self._mechanisms[group]
+            mechanism = self.mechanisms[group]
             variates = mechanism.draw(n_members, streams)
             if directions is None:
                 asked = points, indices[members], rows[members]

@@ -67,28 +67,12 @@ def write_atomically(path, write, check=None, mode=0o666):
 
 
 def write_text(path, text, check=None, mode=0o666):
-    """Write a text in UTF-8; see `write_atomically`.
-
-    Parameters
-    ----------
-    path : path-like
-    text : str
-    check, mode
-        See `write_atomically`.
-    """
+    """Write a text in UTF-8; see `write_atomically`."""
     write_atomically(path, lambda file: file.write(text.encode()), check, mode)
 
 
 def write_figure(path, figure, dpi=150):
-    """Write a figure in the format that the name ends with, PNG without an ending.
-
-    Parameters
-    ----------
-    path : path-like
-    figure : matplotlib Figure
-    dpi : int
-        Dots an inch.
-    """
+    """Write a figure in the format that the name ends with, PNG without an ending."""
     kind = Path(path).suffix[1:] or "png"
     write_atomically(path, lambda file: figure.savefig(file, dpi=dpi, format=kind))
 

@@ -24,15 +24,9 @@ def add_level(parser):
 
 
 def add_files(parser, written, drawn):
-    """Add the options for a JSON file and a picture.
+    """Add the options for a JSON file and a picture, with what goes into them for the help.
 
     Both are refused before the work if they could not be written after it.
-
-    Parameters
-    ----------
-    parser : argparse.ArgumentParser
-    written, drawn : str
-        What goes into them, for the help.
     """
     parser.add_argument("--json", type=_new_file, metavar="FILE", help=f"write {written}")
     parser.add_argument(

@@ -48,21 +48,15 @@ def parse_json(text, longest):
     Parameters
     ----------
     text : str or bytes
-        UTF-8 if bytes.
+        UTF-8 if bytes; anything else is a TypeError.
     longest : int
         Largest length, in characters.
-
-    Returns
-    -------
-    value : dict, list, str, int, float, bool or None
 
     Raises
     ------
     ValueError
         If it is too long or nested too deeply, is no JSON, gives a name twice, or holds a number
         that is not finite.
-    TypeError
-        If it is no text.
     """
     if not isinstance(text, (str, bytes, bytearray)):
         raise TypeError(f"expected a text; got {type(text).__name__}")
@@ -117,12 +111,7 @@ def _refuse_constant(name):
 def number_array(value):
     """Array of the numbers in nested lists of a JSON text, all of them floats.
 
-    Raises
-    ------
-    ValueError
-        If the lists are ragged.
-    TypeError
-        If an entry is no number; booleans and texts are none.
+    ValueError if the lists are ragged, TypeError if an entry is no number, as booleans and texts.
     """
     if not _are_numbers(value):
         raise TypeError("expected a number or nested lists of numbers")

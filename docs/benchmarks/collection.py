@@ -23,16 +23,17 @@ import time
 from pathlib import Path
 
 import numpy as np
-from sqlalchemy import insert, text
+from sqlalchemy import column, insert, table, text
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from geomstats_ldp.collection import store, study, tables
+from geomstats_ldp.collection.commands import DATABASE
 from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.migrations import migrate
-from geomstats_ldp.collection.worker import CLIENT_RATE, DATABASE
+from geomstats_ldp.collection.worker import CLIENT_RATE
 
 STUDY = """
 estimator = "PrivatePCA"
@@ -126,6 +127,11 @@ def make_study(url, n):
     return engine, protocol
 
 
+def insert_rows(connection, name, rows):
+    """Add rows, dicts by the same columns, to a table."""
+    connection.execute(insert(table(name, *map(column, rows[0]))), rows)
+
+
 def ask_everybody(engine, protocol, n):
     """Tokens that were dealt a question each, with a report."""
     tokens, requests = [], []
@@ -138,7 +144,7 @@ def ask_everybody(engine, protocol, n):
         ]
         for row in rows:
             row["lease_until"] = 2**40
-        connection.execute(insert(tables.QUESTIONS), rows)
+        insert_rows(connection, "questions", rows)
     for token, row in zip(tokens, rows):
         message = {
             "fingerprint": protocol.fingerprint,
@@ -182,7 +188,7 @@ def measure_closing(url, n):
         for start in range(0, n, block):
             candidates = rng.integers(-(2**63), 2**63 - 1, size=block)
             hashes = [secrets.token_bytes(32) for _ in range(block)]
-            connection.execute(insert(tables.INVITATIONS), [{"token_hash": h} for h in hashes])
+            insert_rows(connection, "invitations", [{"token_hash": h} for h in hashes])
             rows = [
                 {
                     "token_hash": h,
@@ -193,7 +199,7 @@ def measure_closing(url, n):
                 }
                 for i, (h, candidate) in enumerate(zip(hashes, candidates))
             ]
-            connection.execute(insert(tables.REPORTS), rows)
+            insert_rows(connection, "reports", rows)
     with tables.reading(engine) as connection:
         ledger = Ledger(engine, store.read_study(connection))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

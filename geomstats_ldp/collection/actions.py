@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tqdm.auto import tqdm
 
 from geomstats_ldp.collection import course, store, study, tables
+from geomstats_ldp.collection.commands import DATABASE
 from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.migrations import migrate
 from geomstats_ldp.collection.scouts import ScoutedStudy
@@ -78,7 +79,7 @@ def serve(arguments):
     """Run the service until it is stopped."""
     import uvicorn
 
-    from geomstats_ldp.collection.worker import CLIENT_RATE, DATABASE
+    from geomstats_ldp.collection.worker import CLIENT_RATE
 
     ledger = _open(arguments)  # says what is wrong before any worker starts
     ledger.engine.dispose()
@@ -157,10 +158,14 @@ def _status_lines(ledger):
             yield f"group {name}: {count} answers"
     try:
         result = study.summarise(ledger.study.description, _study_server(ledger))
-        yield f"estimate {np.round(result['estimate'], 4).tolist()}"
-        yield f"largest radius of its 95% region {result['largest_radius']:.4g}"
+        yield from _region_lines(result)
     except NotReadyError as error:
         yield f"no region yet: {error}"
+
+
+def _region_lines(record):
+    yield f"estimate {np.round(record['estimate'], 4).tolist()}"
+    yield f"largest radius of its 95% region {record['largest_radius']:.4g}"
 
 
 def close_round(arguments):
@@ -186,8 +191,7 @@ def result(arguments):
     figure = study.picture(ledger.study.description, server)
     write_figure(path.with_suffix(".png"), figure)
     print(f"{record['n_participants']} participants")
-    print(f"estimate {np.round(record['estimate'], 4).tolist()}")
-    print(f"largest radius of its 95% region {record['largest_radius']:.4g}")
+    print("\n".join(_region_lines(record)))
     print(f"wrote {path} and {path.with_suffix('.png')}")
 
 

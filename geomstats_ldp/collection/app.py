@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from geomstats_ldp.collection.limits import RateLimit
-from geomstats_ldp.collection.openapi import describe
+from geomstats_ldp.collection.openapi import Operation, describe
 from geomstats_ldp.collection.web import (
     HEADERS,
     CloseAfterUnreadBody,
@@ -46,16 +46,7 @@ _TOKEN_RATE, _TOKEN_BURST = 2.0, 20
 
 
 class App:
-    """Routes of a `Service`.
-
-    Parameters
-    ----------
-    service : Service
-    summarise : callable
-        Makes the record of the result from the description of the study and the server.
-    client_rate : float
-        Requests a second of one address, in the long run.
-    """
+    """Routes of a `Service`; see `make_app`."""
 
     def __init__(self, service, summarise, client_rate):
         self.service, self._summarise = service, summarise
@@ -66,7 +57,7 @@ class App:
     # ---------------------------------------------------------------- participants
 
     async def protocol(self, request):
-        """What was published, as its fingerprint is computed from it."""
+        """What was published; its SHA-256 is the fingerprint."""
         study = self.service.study
         headers = {"X-Protocol-Fingerprint": study.fingerprint}
         return text_response(study.published, headers=headers)
@@ -76,18 +67,18 @@ class App:
         return text_response(self.service.scouted())
 
     async def form(self, request):
-        """What the page shows beside the protocol."""
+        """Words of the page for browsers."""
         return json_response(self.service.study.description["form"])
 
     async def question(self, request):
-        """A question for a token."""
+        """The question of an invitation, the same one until its lease ends."""
         token = self._token(request)
         await read_body(request)
         job = self.service.question_job(token, request.query_params.get("group"))
         return text_response(await self._write(job))
 
     async def report(self, request):
-        """A report; the same one again is answered in the same way."""
+        """Store a report; 200 for one that was stored before."""
         token = self._token(request)
         record = await read_record(request, {"report_id", "message"})
         is_new = await self._write(self.service.report_job(token, record))
@@ -133,7 +124,7 @@ class App:
         return json_response(self.service.status())
 
     async def invitations(self, request):
-        """Make tokens."""
+        """Make tokens for invitations."""
         self.service.check_admin(bearer(request))
         record = await read_record(request, {"count"})
         tokens = await self._write(self.service.invitations_job(record["count"]))
@@ -235,13 +226,25 @@ def make_app(service, summarise, client_rate=100.0):
         Makes the record of the result from the description of the study and the server.
     client_rate : float
         Requests a second of one address, in the long run.
-
-    Returns
-    -------
-    app : Starlette
     """
     app = App(service, summarise, client_rate)
-    document = describe()
+    operations = [
+        Operation("GET", "/v1/protocol", app.protocol, {200: "Published"}),
+        Operation("GET", "/v1/scouted", app.scouted, {200: "Scouted"}, (409,)),
+        Operation("GET", "/v1/form", app.form, {200: "Form"}),
+        Operation("GET", "/v1/status", app.status, {200: "Status"}),
+        Operation("GET", "/v1/result", app.result, {200: "Result"}, (409,)),
+        Operation(
+            *("POST", "/v1/questions", app.question, {200: "Question"}, (409, 410, 422)),
+            query=("group",),
+        ),
+        Operation(
+            "POST", "/v1/reports", app.report, {201: "Stored", 200: "Stored"}, (409,), "Report"
+        ),
+        Operation("POST", "/v1/admin/close-round", app.close_round, {200: "Status"}, (409,)),
+        Operation("POST", "/v1/admin/invitations", app.invitations, {201: "Tokens"}, (), "Count"),
+    ]
+    document = describe(operations)
 
     async def openapi(request):
         return json_response(document)
@@ -257,19 +260,8 @@ def make_app(service, summarise, client_rate=100.0):
             await tending
         await run_in_threadpool(service.close)
 
-    table = [
-        ("GET", "/v1/protocol", app.protocol),
-        ("GET", "/v1/scouted", app.scouted),
-        ("GET", "/v1/form", app.form),
-        ("POST", "/v1/questions", app.question),
-        ("POST", "/v1/reports", app.report),
-        ("GET", "/v1/status", app.status),
-        ("GET", "/v1/result", app.result),
-        ("POST", "/v1/admin/close-round", app.close_round),
-        ("POST", "/v1/admin/invitations", app.invitations),
-        ("GET", "/v1/openapi.json", openapi),
-    ]
-    routes = [Route(path, app.limited(endpoint), methods=[verb]) for verb, path, endpoint in table]
+    table = [*operations, Operation("GET", "/v1/openapi.json", openapi, {})]
+    routes = [Route(each.path, app.limited(each.endpoint), methods=[each.verb]) for each in table]
     handlers = {
         Refusal: _refuse,
         HTTPException: _refuse_http,

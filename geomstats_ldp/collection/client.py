@@ -25,7 +25,7 @@ _LONGEST_WAIT = 60.0
 
 
 class Client:
-    """Client of a service for one token.
+    """Client of a service for one token; every method raises CollectionError if refused.
 
     Parameters
     ----------
@@ -36,11 +36,6 @@ class Client:
         Seconds for which it keeps on trying.
     transport : httpx transport, optional
         For tests.
-
-    Raises
-    ------
-    CollectionError
-        By every method: if the service refuses, or does not answer in time.
     """
 
     def __init__(self, url, token, patience=600.0, transport=None):

@@ -18,19 +18,14 @@ def check_candidate_of(mechanism, candidate):
         check_candidate(candidate)
 
 
+def column_of(mechanism):
+    """Column that holds the messages of a mechanism: "candidate", or "grid" for the Gaussian."""
+    return "grid" if mechanism.candidate_width is None else "candidate"
+
+
 def to_columns(candidate):
-    """Columns `candidate` and `grid` of what a message holds.
-
-    Parameters
-    ----------
-    candidate : int or tuple of int
-        In [0, 2^64), or the integers of the Gaussian mechanism.
-
-    Returns
-    -------
-    columns : dict
-    """
-    if isinstance(candidate, tuple):
+    """Columns of what a message holds, an integer in [0, 2^64) or a tuple of those of the grid."""
+    if isinstance(candidate, (tuple, list)):
         return {"candidate": None, "grid": np.array(candidate, dtype="<i8").tobytes()}
     return {"candidate": candidate - _SHIFT, "grid": None}
 
@@ -41,49 +36,22 @@ def from_columns(candidate, grid):
 
 
 def coords_of(mechanism, candidates):
-    """Messages in frame coordinates, shape [n, dim], of what they held.
+    """Messages in frame coordinates, shape [n, dim], of what they held, which may be anything.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    candidates : list of int or list of list of int
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one of them is none that the mechanism releases.
+    One that the mechanism does not release raises TypeError or ValueError.
     """
-    if mechanism.candidate_width is None:
-        rows = [mechanism.candidate_vector(tuple(candidate)) for candidate in candidates]
-        return np.array(rows).reshape(-1, mechanism.dim)
-    numbers = [check_candidate(candidate) - _SHIFT for candidate in candidates]
-    return candidate_coords(mechanism, np.array(numbers, dtype=np.int64))
+    for candidate in candidates:
+        check_candidate_of(mechanism, candidate)
+    column = column_of(mechanism)
+    return column_coords(mechanism, [to_columns(candidate)[column] for candidate in candidates])
 
 
-def candidate_coords(mechanism, numbers):
-    """Messages in frame coordinates, shape [n, dim], of the column `candidate`.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    numbers : array of int, shape [n]
-    """
-    if len(numbers) == 0:
+def column_coords(mechanism, held):
+    """Messages in frame coordinates, shape [n, dim], of entries of their column."""
+    if len(held) == 0:
         return np.empty((0, mechanism.dim))
+    if column_of(mechanism) == "grid":
+        return np.array([mechanism.candidate_vector(from_columns(None, grid)) for grid in held])
     # Adding 2^63 flips the top bit.
-    candidates = np.ascontiguousarray(numbers).view(np.uint64) ^ np.uint64(_SHIFT)
+    candidates = np.array(held, dtype=np.int64).view(np.uint64) ^ np.uint64(_SHIFT)
     return mechanism.point_vector(mechanism.candidate_points(candidates))
-
-
-def grid_coords(mechanism, grids):
-    """Messages in frame coordinates, shape [n, dim], of the column `grid`.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    grids : list of bytes
-    """
-    coords = np.empty((len(grids), mechanism.dim))
-    for row, grid in zip(coords, grids):
-        row[:] = mechanism.candidate_vector(tuple(np.frombuffer(grid, dtype="<i8").tolist()))
-    return coords

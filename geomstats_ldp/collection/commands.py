@@ -8,7 +8,7 @@ from pathlib import Path
 from geomstats_ldp.exceptions import CollectionError
 
 #: Environment variable that names the database.
-_DATABASE = "GEOMSTATS_LDP_DATABASE"
+DATABASE = "GEOMSTATS_LDP_DATABASE"
 
 
 def add_command(commands):
@@ -78,8 +78,8 @@ def _add_operator_commands(actions):
     for name, parser in parsers.items():
         parser.add_argument(
             "--database",
-            default=os.environ.get(_DATABASE, "sqlite:///collection.db"),
-            help=f"URL (default: the variable {_DATABASE}, or the file collection.db)",
+            default=os.environ.get(DATABASE, "sqlite:///collection.db"),
+            help=f"URL (default: the variable {DATABASE}, or the file collection.db)",
         )
         parser.set_defaults(run=_run(name))
 

@@ -21,17 +21,7 @@ from geomstats_ldp.server import RoundServer
 
 
 def stage_after(study, outcomes):
-    """Stage of a collection after those with the given outcomes.
-
-    Parameters
-    ----------
-    study : Study
-    outcomes : list of dict
-
-    Returns
-    -------
-    stage : Stage
-    """
+    """Open `Stage` of a collection, after those of which scouts have found `outcomes`."""
     if study.protocol is not None:
         return study_alone(study, outcomes)
     published = ScoutedStudy.from_json(study.published)
@@ -39,18 +29,9 @@ def stage_after(study, outcomes):
 
 
 def stages_of(published, outcomes):
-    """Stages so far of a collection with scouts.
+    """Stages so far of a `ScoutedStudy`, the last one open.
 
-    Parameters
-    ----------
-    published : ScoutedStudy
-    outcomes : list of dict
-        What scouts have found, one record for each stage that has ended.
-
-    Returns
-    -------
-    stages : list of Stage
-        The last one is open.
+    `outcomes` is what scouts have found, one record for each stage that has ended.
     """
     stages, first = [], 0
     for place, name in enumerate(published.names[: len(outcomes) + 1]):
@@ -103,22 +84,10 @@ def _found(plan, server, is_last_round):
 
 
 def check_study(published, found):
-    """Protocol of the study, if it is what was published with the parameters that were found.
+    """Protocol of the study, if it is the published one with the parameters that were found.
 
-    Parameters
-    ----------
-    published : ScoutedStudy
-    found : dict
-        What the service says that scouts have found.
-
-    Returns
-    -------
-    protocol : Protocol
-
-    Raises
-    ------
-    ProtocolError
-        If the study differs in anything else.
+    `found` is what the service says that scouts have found. A study that differs in anything else
+    raises ProtocolError.
     """
     protocol = Protocol.from_json(found["protocol"])
     expected = study_protocol_with(published.study, found)
@@ -144,12 +113,7 @@ def check_scouts(published, answers, found):
     Returns
     -------
     protocol : Protocol
-        Of the study.
-
-    Raises
-    ------
-    ProtocolError
-        If it does not follow from the answers.
+        Of the study; ProtocolError if it does not follow from the answers.
     """
     outcomes = []
     for name in published.names:

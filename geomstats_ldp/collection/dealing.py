@@ -19,18 +19,11 @@ _HAND = 5000
 
 
 class Dealer:
-    """Deals the query points of the open round; threads may share it.
+    """Deals the query points of the open round of a `Ledger`; threads may share it.
 
     Questions that are answered or under lease are counted in the database now and then, and the
     query points that have fewest are dealt meanwhile. Workers do not see what others hold in hand:
     a few questions more than planned may be out, which does no harm.
-
-    Parameters
-    ----------
-    engine : sqlalchemy Engine
-    ledger : Ledger
-    clock : callable
-        Seconds since the epoch.
     """
 
     def __init__(self, engine, ledger, clock):
@@ -42,10 +35,7 @@ class Dealer:
     def deal(self, asked):
         """Number of a round and direction of a question, or None if none is to be dealt now.
 
-        Parameters
-        ----------
-        asked : range
-            Directions of the group that is asked.
+        `asked` is the range of the directions of the group that is asked.
         """
         with self._lock:
             view = self._ledger.view
@@ -80,20 +70,7 @@ class Dealer:
 
 
 def fewest_first(counts, n, rng):
-    """Directions that bring uneven counts level, last one first, ties in random order.
-
-    Parameters
-    ----------
-    counts : array of int, shape [n_directions]
-    n : int
-        How many.
-    rng : numpy Generator
-
-    Returns
-    -------
-    directions : list of int
-        To be popped from the end.
-    """
+    """List of n directions that bring uneven counts level, last one first, ties in random order."""
     levels = counts + np.arange(n + 1)[:, None]  # the k-th more of a direction comes at this level
     order = np.lexsort([rng.random(levels.size), levels.ravel()])[:n]
     return (order % len(counts))[::-1].tolist()

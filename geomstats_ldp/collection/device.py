@@ -15,7 +15,7 @@ from geomstats_ldp.collection.scouts import ScoutedStudy
 from geomstats_ldp.exceptions import AlreadyAnsweredError, CollectionError, ProtocolError
 from geomstats_ldp.files import write_text
 from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import Message
+from geomstats_ldp.protocol import Message, Protocol
 from geomstats_ldp.scouting import NormHistogram, NormParticipant
 from geomstats_ldp.serialization import BAD_CONTENT, LONG_TEXT, parse_json
 
@@ -78,50 +78,35 @@ def _draw_of_scouted(client, published, datum, group):
     if group is not None:
         raise ProtocolError(f"group must be left out: the study has none; got {group!r}")
     Participant(published.example, max_epsilon=published.epsilon).check(datum)
-    query, plan = client.question(), published.plan
-    if plan.norms is not None and query.fingerprint == plan.norms.fingerprint:
-        return answer_norm(plan.norms, query, datum)
-    if plan.start is not None and query.fingerprint == plan.start.fingerprint:
-        protocol = plan.start
-    else:
-        protocol = check_study(published, client.scouted())
-    participant = Participant(
-        protocol, fingerprint=query.fingerprint, max_epsilon=published.epsilon
-    )
-    return participant.respond(query, datum)
+    query = client.question()
+    protocol = asked_by(published, query, client.scouted)
+    if isinstance(protocol, NormHistogram):
+        return answer_norm(protocol, query, datum)
+    agreed = {"fingerprint": query.fingerprint, "max_epsilon": published.epsilon}
+    return Participant(protocol, **agreed).respond(query, datum)
+
+
+def asked_by(published, query, scouted):
+    """Protocol, or histogram of norms, that a question belongs to.
+
+    ``scouted()`` is what the service says that scouts have found, where the study has begun.
+    """
+    if isinstance(published, Protocol):
+        return published
+    for question in (published.plan.norms, published.plan.start):
+        if question is not None and question.fingerprint == query.fingerprint:
+            return question
+    return check_study(published, scouted())
 
 
 def answer_norm(histogram, query, datum):
-    """Message of a scout about the norm of a datum.
-
-    Parameters
-    ----------
-    histogram : NormHistogram
-        That was published.
-    query : Query
-    datum : array-like
-
-    Returns
-    -------
-    message : Message
-    """
+    """Message of a scout about the norm of a datum, by the `NormHistogram` that was published."""
     participant = NormParticipant(histogram, fingerprint=query.fingerprint)
     return Message(query.fingerprint, query.round, query.index, None, participant.respond(datum))
 
 
 def draw_report(protocol, query, datum):
-    """Text of the report of a participant who knows that this is the protocol.
-
-    Parameters
-    ----------
-    protocol : Protocol or NormHistogram
-    query : Query
-    datum : array-like
-
-    Returns
-    -------
-    text : str
-    """
+    """Text of the report of a participant who knows that this is the protocol, or histogram."""
     if isinstance(protocol, NormHistogram):
         return _report(answer_norm(protocol, query, datum))
     group = protocol.group_of(query.index)

@@ -28,11 +28,10 @@ _CHUNK = 50_000
 
 
 class View(NamedTuple):
-    """What a worker knows of a stage.
+    """What a worker knows of a `Stage`.
 
     Attributes
     ----------
-    stage : Stage
     server, before : RoundServer
         As it is, and as it was before the change that is going on.
     """
@@ -140,17 +139,9 @@ class Ledger:
         return tables.writing(self.engine) if write else tables.reading(self.engine)
 
     def close_round(self, number):
-        """Close a round now, unless it is closed already.
+        """Close a round, by its number in the database, unless it is closed already.
 
-        Parameters
-        ----------
-        number : int
-            In the database.
-
-        Raises
-        ------
-        NotReadyError
-            If too few have answered in it.
+        NotReadyError if too few have answered in it.
         """
         self.follow()
         with self._safely():
@@ -283,10 +274,7 @@ class Ledger:
     def transcript(self):
         """`Transcript` of all reports, which anybody can replay to the same estimate.
 
-        Raises
-        ------
-        NotReadyError
-            While scouts are asked.
+        NotReadyError while scouts are asked.
         """
         self.follow()
         stage, last = self.view.stage, self._last

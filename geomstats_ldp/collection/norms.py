@@ -17,14 +17,7 @@ _POINT = np.zeros((1, 1))
 
 @dataclass(frozen=True)
 class NormQuestion:
-    """What the service asks of a `Protocol`, for a histogram of norms.
-
-    Parameters
-    ----------
-    histogram : NormHistogram
-    rounds : RoundPlan
-        Of one round.
-    """
+    """What the service asks of a `Protocol`, for a `NormHistogram` and a plan of one round."""
 
     histogram: NormHistogram
     rounds: RoundPlan
@@ -64,17 +57,7 @@ class NormQuestion:
 
 
 class NormServer:
-    """Answers to a `NormQuestion`; stands for a `RoundServer` in the service.
-
-    Parameters
-    ----------
-    protocol : NormQuestion
-
-    Attributes
-    ----------
-    n_closed : int
-        Rounds that were closed.
-    """
+    """Answers to a `NormQuestion`; stands for a `RoundServer` in the service."""
 
     n_directions = 1
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 import httpx
 import numpy as np
 
-from geomstats_ldp.collection.course import check_study
-from geomstats_ldp.collection.device import draw_report
+from geomstats_ldp.collection.device import asked_by, draw_report
 from geomstats_ldp.collection.scouts import read_published
-from geomstats_ldp.protocol import Message, Protocol, Query
+from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.serialization import canonical_json
 
 #: What is no report, whoever sends it.
@@ -97,7 +96,7 @@ class Rehearsal:
         rows = zip(tokens, data, [None] * len(tokens) if groups is None else groups)
         people = [_Person(*row, habits, rng) for row in rows]
         self._new, self._later = deque(people), []
-        self._published, self._study, self._failure = None, None, None
+        self._published, self._protocols, self._failure = None, {}, None
 
     def run(self, n_clients=8, until=None):
         """Let everybody answer, or try to until the study ends.
@@ -187,15 +186,11 @@ class Rehearsal:
         return self._report(http, person)
 
     def _protocol_of(self, http, query):
-        """Protocol, or histogram of norms, that a question belongs to."""
-        if isinstance(self._published, Protocol):
-            return self._published
-        for question in (self._published.plan.norms, self._published.plan.start):
-            if question is not None and question.fingerprint == query.fingerprint:
-                return question
-        if self._study is None:
-            self._study = check_study(self._published, http.get("/v1/scouted").json())
-        return self._study
+        """Protocol, or histogram of norms, that a question belongs to; each is found once."""
+        if query.fingerprint not in self._protocols:
+            found = asked_by(self._published, query, lambda: http.get("/v1/scouted").json())
+            self._protocols[query.fingerprint] = found
+        return self._protocols[query.fingerprint]
 
     def _report(self, http, person):
         response = self._post(http, "/v1/reports", person.token, content=person.report)

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol import Protocol
+from geomstats_ldp.protocol.agreement import check_fingerprint
 from geomstats_ldp.protocol.rounds import RoundPlan
 from geomstats_ldp.scouting import NormHistogram, ScoutPlan
 from geomstats_ldp.serialization import BAD_CONTENT, LONG_TEXT, canonical_json, parse_json
@@ -44,11 +45,6 @@ class ScoutedStudy:
         rounds, service.
     example : Protocol
         Of the study if scouts found some public stand-ins, for what does not depend on them.
-
-    Raises
-    ------
-    ProtocolError
-        If nothing is asked.
     """
 
     plan: ScoutPlan
@@ -107,19 +103,7 @@ class ScoutedStudy:
 
     @classmethod
     def from_json(cls, text, fingerprint=None):
-        """Read what `to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-        fingerprint : str, optional
-            Of the text that was published.
-
-        Raises
-        ------
-        ProtocolError
-            If it is no such text, or has another fingerprint.
-        """
+        """Read what `to_json` wrote; ProtocolError if it is none, or has another fingerprint."""
         try:
             record = parse_json(text, LONG_TEXT)
             if record.keys() != _FIELDS:
@@ -134,26 +118,12 @@ class ScoutedStudy:
             read = cls(plan, record["scouts"], record["study"], example)
         except BAD_CONTENT as error:
             raise ProtocolError(f"text must be the record of a scouted study: {error}") from error
-        if fingerprint is not None and read.fingerprint != fingerprint:
-            raise ProtocolError(
-                f"text must be the record with fingerprint {fingerprint}; got {read.fingerprint}"
-            )
+        check_fingerprint("scouted study", read, fingerprint)
         return read
 
 
 def read_published(text, fingerprint=None):
-    """Protocol or `ScoutedStudy` of a text that was published.
-
-    Parameters
-    ----------
-    text : str
-    fingerprint : str, optional
-
-    Raises
-    ------
-    ProtocolError
-        If it is neither, or has another fingerprint.
-    """
+    """Protocol or `ScoutedStudy` of a text that was published; errors as of their `from_json`."""
     is_scouted = isinstance(text, str) and text.startswith('{"example":')
     return (ScoutedStudy if is_scouted else Protocol).from_json(text, fingerprint)
 
@@ -162,11 +132,6 @@ def with_start_rounds(plan, n_participants, n_rounds):
     """Plan whose collection for the initial point has several rounds of one size.
 
     All of them ask the same; they end once the answers tell the initial point.
-
-    Parameters
-    ----------
-    plan : ScoutPlan
-    n_participants, n_rounds : int
     """
     if plan.start is None:
         return plan
@@ -183,12 +148,8 @@ def with_start_rounds(plan, n_participants, n_rounds):
 def agree_to_rounding(first, second, size=None):
     """Whether two plain records say the same but for rounding.
 
-    Parameters
-    ----------
-    first, second : dict, list, str, float, ...
-    size : float, optional
-        Rounding is relative to it. Default the number itself, and the largest entry of a list: the
-        unit of the data may be small.
+    Rounding is relative to `size`, by default the number itself and the largest entry of a list:
+    the unit of the data may be small.
     """
     if isinstance(first, dict) and isinstance(second, dict):
         same = first.keys() == second.keys()

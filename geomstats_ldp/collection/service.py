@@ -27,20 +27,11 @@ REPORT_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _LONGEST_WAIT = 60
 
 #: Tokens that can be made at once.
-_MOST_TOKENS = 100_000
+MOST_TOKENS = 100_000
 
 
 class Service:
-    """A worker of a collection; any number of them share a database.
-
-    Parameters
-    ----------
-    engine : sqlalchemy Engine
-    clock : callable
-        Seconds since the epoch.
-    stage_after : callable
-        As for `Ledger`.
-    """
+    """A worker of a collection; any number of them share a database. Parameters as of `Ledger`."""
 
     def __init__(self, engine, clock=time.time, stage_after=study_alone):
         self.engine, self.clock = engine, clock
@@ -73,16 +64,8 @@ class Service:
     def question_job(self, token, group=None):
         """Job that deals a question to a token, and returns its JSON text or a Refusal.
 
-        Parameters
-        ----------
-        token : str
-        group : str, optional
-            Name of the group that the person has chosen, where the protocol has groups.
-
-        Raises
-        ------
-        Refusal
-            If there is no such group.
+        `group` is the name of the group that the person has chosen, where the protocol has groups;
+        Refusal if there is none of that name.
         """
         token_hash = store.digest(token)
         try:
@@ -144,16 +127,7 @@ class Service:
     def report_job(self, token, record):
         """Job that stores a report, and returns whether it was new or a Refusal.
 
-        Parameters
-        ----------
-        token : str
-        record : dict
-            Body of the request.
-
-        Raises
-        ------
-        Refusal
-            If the report cannot be one, whatever is stored.
+        `record` is the body of the request; Refusal if it can be no report, whatever is stored.
         """
         token_hash, report_id = store.digest(token), record["report_id"]
         if not isinstance(report_id, str) or not REPORT_ID.fullmatch(report_id):
@@ -211,13 +185,7 @@ class Service:
         }
 
     def scouted(self):
-        """JSON text of what scouts have found, with the protocol of the study.
-
-        Raises
-        ------
-        Refusal
-            If scouts are still asked, or there have been none.
-        """
+        """JSON text of what scouts have found, with the protocol of the study, or Refusal."""
         if len(self.ledger.views) == 1 or not self.ledger.view.stage.is_study:
             raise Refusal(409, "not_ready", "no protocol has followed from scouts")
         return canonical_json(self.ledger.found())
@@ -229,8 +197,8 @@ class Service:
 
     def invitations_job(self, count):
         """Job that makes tokens and returns them; Refusal if the number is not allowed."""
-        if type(count) is not int or not 1 <= count <= _MOST_TOKENS:
-            raise Refusal(422, "bad_count", f"count must be an integer from 1 to {_MOST_TOKENS}")
+        if type(count) is not int or not 1 <= count <= MOST_TOKENS:
+            raise Refusal(422, "bad_count", f"count must be an integer from 1 to {MOST_TOKENS}")
         return lambda connection: store.add_invitations(connection, count)
 
 

@@ -5,25 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import insert, text
+from sqlalchemy import text
 
-from geomstats_ldp.collection.codes import (
-    candidate_coords,
-    from_columns,
-    grid_coords,
-    to_columns,
-)
-from geomstats_ldp.collection.tables import INVITATIONS, STUDY
+from geomstats_ldp.collection.codes import column_coords, column_of, from_columns, to_columns
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.protocol.groups import rows_by_group
-
-#: Tokens written at once.
-_BLOCK = 5000
 
 
 class Study(NamedTuple):
@@ -103,26 +93,22 @@ def digest(secret):
 
 # ------------------------------------------------------------------ study and invitations
 
+_ADD_STUDY = text(
+    "INSERT INTO study (id, protocol, description, admin_hash, opened) "
+    "VALUES (1, :protocol, :description, :admin_hash, :opened)"
+)
+
 
 def add_study(connection, published, description, opened):
-    """Keep what a collection is, and return its admin key, which is kept nowhere.
-
-    Parameters
-    ----------
-    connection : sqlalchemy Connection
-    published : Protocol or ScoutedStudy
-    description : dict
-    opened : int
-    """
+    """Keep what a collection is, and return its admin key, which is kept nowhere."""
     key = secrets.token_urlsafe(32)
     record = {
-        "id": 1,
         "protocol": published.to_json(),
         "description": json.dumps(description),
         "admin_hash": digest(key),
         "opened": opened,
     }
-    connection.execute(insert(STUDY), record)
+    connection.execute(_ADD_STUDY, record)
     return key
 
 
@@ -146,9 +132,8 @@ def has_study(connection):
 def add_invitations(connection, count):
     """Make tokens, and return them; their hashes alone are kept."""
     tokens = [secrets.token_urlsafe(32) for _ in range(count)]
-    for start in range(0, count, _BLOCK):
-        rows = [{"token_hash": digest(token)} for token in tokens[start : start + _BLOCK]]
-        connection.execute(insert(INVITATIONS), rows)
+    rows = [{"token_hash": digest(token)} for token in tokens]
+    connection.execute(text("INSERT INTO invitations (token_hash) VALUES (:token_hash)"), rows)
     return tokens
 
 
@@ -186,15 +171,8 @@ def standing(connection, token_hash):
 
 def deal(connection, token_hash, round, direction, lease_until):
     """Keep a question, unless the token has one of this round."""
-    connection.execute(
-        _DEAL,
-        {
-            "token_hash": token_hash,
-            "round": round,
-            "direction": direction,
-            "lease_until": lease_until,
-        },
-    )
+    values = {"token_hash": token_hash, "round": round, "direction": direction}
+    connection.execute(_DEAL, values | {"lease_until": lease_until})
 
 
 def renew(connection, token_hash, round, lease_until):
@@ -237,8 +215,6 @@ _READ = (
     "WHERE id > :after AND id <= :last AND round >= :first AND round < :stop "
     "ORDER BY id LIMIT :limit"
 )
-_READ_CANDIDATES, _READ_GRIDS = text(_READ.format("candidate")), text(_READ.format("grid"))
-
 
 _READ_COLUMNS = text(
     "SELECT candidate, grid FROM reports "
@@ -284,16 +260,13 @@ def read_reports(connection, stage, after, last, limit):
     """`Reports` to a stage numbered from after `after` to `last`, the first `limit` of them."""
     protocol = stage.protocol
     span = {"after": after, "last": last, "limit": limit, "first": stage.first, "stop": stage.stop}
-    is_grid = protocol.mechanism.candidate_width is None  # that of all groups is of one kind
-    rows = connection.execute(_READ_GRIDS if is_grid else _READ_CANDIDATES, span).all()
-    table = _table([row[:3] for row in rows], 3) if is_grid else _table(rows, 4)
+    column = column_of(protocol.mechanism)  # that of all groups is of one kind
+    rows = connection.execute(text(_READ.format(column)), span).all()
+    ids, rounds, directions, held = list(zip(*rows)) or [()] * 4
+    ids, rounds, directions = (np.array(part, dtype=np.int64) for part in (ids, rounds, directions))
     messages = np.empty((len(rows), protocol.dim))
-    for mechanism, part in rows_by_group(protocol, table[:, 2]):
-        if is_grid:
-            messages[part] = grid_coords(mechanism, [rows[place].grid for place in part])
-        else:
-            messages[part] = candidate_coords(mechanism, table[part, 3])
-    ids, rounds, directions = np.ascontiguousarray(table[:, :3].T)
+    for mechanism, part in rows_by_group(protocol, directions):
+        messages[part] = column_coords(mechanism, [held[place] for place in part])
     return Reports(ids, rounds - stage.first, directions, messages)
 
 
@@ -303,39 +276,23 @@ def read_candidates(connection, stage, last):
     return [from_columns(*row) for row in connection.execute(_READ_COLUMNS, span)]
 
 
-def _table(rows, width):
-    """Integers of rows, shape [n, width]."""
-    numbers = np.fromiter(chain.from_iterable(rows), np.int64, width * len(rows))
-    return numbers.reshape(-1, width)
-
-
 # ------------------------------------------------------------------ closings
+
+
+_ADD_CLOSING = text(
+    "INSERT INTO closings (round, last_report, center, closed) "
+    "VALUES (:round, :last_report, :center, :closed) ON CONFLICT DO NOTHING"
+)
 
 
 def add_closing(connection, round, last_report, center, closed):
     """Keep that a round was closed, unless another worker has.
 
-    Parameters
-    ----------
-    connection : sqlalchemy Connection
-    round, last_report : int
-    center : list or dict
-        Point that the next round asks around, or a record of it with its "stretch", or what scouts
-        have found.
-    closed : int
+    `center` is the point that the next round asks around, a record of it with its "stretch", or one
+    of what scouts have found.
     """
-    connection.execute(
-        text(
-            "INSERT INTO closings (round, last_report, center, closed) "
-            "VALUES (:round, :last_report, :center, :closed) ON CONFLICT DO NOTHING"
-        ),
-        {
-            "round": round,
-            "last_report": last_report,
-            "center": json.dumps(center),
-            "closed": closed,
-        },
-    )
+    values = {"round": round, "last_report": last_report, "closed": closed}
+    connection.execute(_ADD_CLOSING, values | {"center": json.dumps(center)})
 
 
 def closing(connection, round):

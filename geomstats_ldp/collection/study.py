@@ -56,22 +56,9 @@ _LONGEST = 10 * 366 * 86400
 
 
 def read_study_file(text):
-    """Check a study file.
+    """Check the text of a study file, and return a plain record with every field.
 
-    Parameters
-    ----------
-    text : str
-        TOML.
-
-    Returns
-    -------
-    description : dict
-        Plain record with every field.
-
-    Raises
-    ------
-    ProtocolError
-        Naming what is wrong.
+    ProtocolError names what is wrong.
     """
     try:
         record = tomllib.loads(text)
@@ -149,17 +136,9 @@ def _check_service(record):
 
 
 def make_estimator(description):
-    """Estimator of a study, not yet started.
+    """Estimator of a study, not yet started, from the record that `read_study_file` makes.
 
-    Parameters
-    ----------
-    description : dict
-        As `read_study_file` makes it.
-
-    Raises
-    ------
-    ProtocolError
-        If its parameters are none of the estimator.
+    ProtocolError if the parameters are none of the estimator.
     """
     parameters = decode(dict(description["parameters"]))
     try:
@@ -179,20 +158,8 @@ def make_estimator(description):
 def make_published(description):
     """What a study publishes, by which invitations know it.
 
-    Parameters
-    ----------
-    description : dict
-        As `read_study_file` makes it.
-
-    Returns
-    -------
-    published : Protocol or ScoutedStudy
-        The latter where scouts are asked first.
-
-    Raises
-    ------
-    ProtocolError
-        As `make_study_protocol`, for a study that may follow.
+    It is a `Protocol`, or a `ScoutedStudy` where scouts are asked first. ProtocolError as of
+    `make_study_protocol`, for a study that may follow.
     """
     if description.get("scouts") is None:
         return make_study_protocol(description)
@@ -223,16 +190,8 @@ def study_protocol_with(study, found):
     study : dict
         Description with parameters that are "scout".
     found : dict
-        Their values by name, with the moment that scouts have told if they have.
-
-    Returns
-    -------
-    protocol : Protocol
-
-    Raises
-    ------
-    ProtocolError
-        If no study can have such parameters.
+        Their values by name, with the moment that scouts have told if they have. ProtocolError if
+        no study can have such.
     """
     parameters = study["parameters"]
     sought = {name: found[name] for name, value in parameters.items() if value == SCOUT}
@@ -244,19 +203,8 @@ def study_protocol_with(study, found):
 def make_study_protocol(description):
     """Protocol of a study.
 
-    Parameters
-    ----------
-    description : dict
-        As `read_study_file` makes it.
-
-    Returns
-    -------
-    protocol : Protocol
-
-    Raises
-    ------
-    ProtocolError
-        If the parameters do not fit together, no rounds are planned, or no device could answer.
+    ProtocolError if the parameters do not fit together, no rounds are planned, or no device could
+    answer.
     """
     protocol = make_estimator(description).start(description["n_features"]).protocol_
     if protocol.rounds is None:
@@ -283,36 +231,14 @@ def _with_plan(protocol, quota, minimum_batch):
 
 
 def fitted_estimator(description, server):
-    """Estimator of a study in the state of a server.
-
-    Parameters
-    ----------
-    description : dict
-    server : RoundServer
-
-    Returns
-    -------
-    estimator : object
-    """
+    """Estimator of a study in the state of a server."""
     return make_estimator(description)._continue(copy(server))
 
 
 def summarise(description, server):
     """Estimate and region so far, in the coordinates of the user, as a plain record.
 
-    Parameters
-    ----------
-    description : dict
-    server : RoundServer
-
-    Returns
-    -------
-    record : dict
-
-    Raises
-    ------
-    NotReadyError
-        If too few have answered for a region.
+    NotReadyError if too few have answered for a region.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -324,17 +250,7 @@ def summarise(description, server):
 
 
 def picture(description, server):
-    """Figure of the region so far, in tangent coordinates.
-
-    Parameters
-    ----------
-    description : dict
-    server : RoundServer
-
-    Returns
-    -------
-    figure : matplotlib Figure
-    """
+    """Figure of the region so far, in tangent coordinates."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LDPWarning)
         region = fitted_estimator(description, server).confidence_region()

@@ -1,4 +1,7 @@
-"""Tables of a collection, for SQLite and PostgreSQL, and how to connect to them."""
+"""Databases of a collection, SQLite or PostgreSQL, and how to connect to them.
+
+Their tables are in `migrations`.
+"""
 
 from __future__ import annotations
 
@@ -6,97 +9,20 @@ import os
 import sqlite3
 from contextlib import contextmanager
 
-from sqlalchemy import (
-    BigInteger,
-    CheckConstraint,
-    Column,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    String,
-    Table,
-    Text,
-    create_engine,
-    event,
-    text,
-)
+from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
 
 from geomstats_ldp.exceptions import NotReadyError, ProtocolError
-
-METADATA = MetaData()
-
-#: What a collection is: one row.
-STUDY = Table(
-    "study",
-    METADATA,
-    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True),
-    Column("protocol", Text, nullable=False),
-    Column("description", Text, nullable=False),  # the study file, as JSON
-    Column("admin_hash", LargeBinary(32), nullable=False),
-    Column("opened", BigInteger, nullable=False),
-)
-
-#: SHA-256 of the one-time tokens.
-INVITATIONS = Table(
-    "invitations", METADATA, Column("token_hash", LargeBinary(32), primary_key=True)
-)
-
-#: Questions dealt, one a token and round.
-QUESTIONS = Table(
-    "questions",
-    METADATA,
-    Column("token_hash", ForeignKey("invitations.token_hash"), primary_key=True),
-    Column("round", Integer, primary_key=True),
-    Column("direction", Integer, nullable=False),
-    Column("lease_until", BigInteger, nullable=False),
-    Index("questions_by_round", "round", "direction"),
-)
-
-#: Reports in the order in which they came, one a token. `candidate` is an integer of 64 bits less
-#: 2^63, or `grid` holds the integers of the Gaussian mechanism.
-REPORTS = Table(
-    "reports",
-    METADATA,
-    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("token_hash", ForeignKey("invitations.token_hash"), nullable=False, unique=True),
-    Column("report_id", String(64), nullable=False, unique=True),
-    Column("round", Integer, nullable=False),
-    Column("direction", Integer, nullable=False),
-    Column("candidate", BigInteger),
-    Column("grid", LargeBinary),
-    sqlite_autoincrement=True,
-)
-
-#: Rounds that were closed: the last report counted, and the point that the next one asks around.
-CLOSINGS = Table(
-    "closings",
-    METADATA,
-    Column("round", Integer, primary_key=True, autoincrement=False),
-    Column("last_report", BigInteger, nullable=False),
-    Column("center", Text, nullable=False),
-    Column("closed", BigInteger, nullable=False),
-)
 
 #: Number of the lock that orders reports and closings on PostgreSQL.
 _LOCK = 0x6C6470
 
 
 def connect(url):
-    """Engine of a database.
+    """Engine of a database, whose URL is as SQLAlchemy writes them.
 
-    Parameters
-    ----------
-    url : str
-        As SQLAlchemy writes them, such as ``sqlite:///collection.db`` or
-        ``postgresql://user@host/name``, which psycopg connects to.
-
-    Raises
-    ------
-    ProtocolError
-        If it is of no database that a collection can be kept in.
+    ``sqlite:///collection.db`` for example, or ``postgresql://user@host/name``, to which psycopg
+    connects. Others raise ProtocolError.
     """
     address = make_url(url)
     backend = address.get_backend_name()

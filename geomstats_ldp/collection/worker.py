@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 
 from geomstats_ldp.collection.app import make_app
+from geomstats_ldp.collection.commands import DATABASE
 from geomstats_ldp.collection.course import stage_after
 from geomstats_ldp.collection.service import Service
 from geomstats_ldp.collection.study import summarise
 from geomstats_ldp.collection.tables import connect
 
-#: Environment variables with the URL of the database and the rate of one client.
-DATABASE, CLIENT_RATE = "GEOMSTATS_LDP_DATABASE", "GEOMSTATS_LDP_CLIENT_RATE"
+#: Environment variable with the rate of one client.
+CLIENT_RATE = "GEOMSTATS_LDP_CLIENT_RATE"
 
 
 def make_worker():

@@ -24,12 +24,7 @@ class BusyError(Exception):
 
 
 class Writer:
-    """Runs jobs in transactions, in the order in which they come.
-
-    Parameters
-    ----------
-    engine : sqlalchemy Engine
-    """
+    """Runs jobs in transactions of an engine, in the order in which they come."""
 
     def __init__(self, engine):
         self._engine = engine
@@ -40,15 +35,7 @@ class Writer:
     def submit(self, job):
         """Future of what ``job(connection)`` returns, done when it is durable.
 
-        Parameters
-        ----------
-        job : callable
-            It may be run again from the start if the transaction fails.
-
-        Raises
-        ------
-        BusyError
-            If too many wait.
+        The job may run again from the start if the transaction fails. BusyError if too many wait.
         """
         future = Future()
         try:

@@ -23,7 +23,7 @@ from geomstats_ldp.server.recursion import (
     State,
     weight_of,
 )
-from geomstats_ldp.server.regression import Window, fewest_pairs, windows_of_groups
+from geomstats_ldp.server.regression import RegressionSums, fewest_pairs, windows_of_groups
 
 if TYPE_CHECKING:
     from geomstats_ldp.protocol import Protocol
@@ -174,7 +174,7 @@ class PooledGroups:
 
     Attributes
     ----------
-    sums : Window
+    sums : RegressionSums
         Of all groups, each pair with its weight.
     regression : PairRegression
     of_regression : array, shape [dim, dim]
@@ -183,7 +183,7 @@ class PooledGroups:
         The same for the scores of each group as they are.
     """
 
-    sums: Window
+    sums: RegressionSums
     regression: PairRegression
     of_regression: np.ndarray
     by_group: np.ndarray
@@ -239,7 +239,7 @@ def _weighted(windows, weights):
     """Sums over windows with weights, which the regression takes like those of one."""
     counts = np.array([part.n_pairs for part in windows])
     rest = (np.tensordot(weights, np.stack(parts), axes=1) for parts in list(zip(*windows))[1:])
-    sums = Window(int(counts.sum()), *rest)
+    sums = RegressionSums(int(counts.sum()), *rest)
     # The mean is weighted too: n m m^T is what the regression takes off.
     return sums._replace(d=sums.d * np.sqrt(sums.n_pairs / max(weights @ counts, 1e-300)))
 

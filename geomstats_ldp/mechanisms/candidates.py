@@ -57,17 +57,8 @@ _FIRST_BLOCK, _LARGEST_BLOCK = 64, 4096
 def philox4x32(counter, key):
     """Philox4x32 with 10 rounds, the counter-based generator of Random123.
 
-    Parameters
-    ----------
-    counter : tuple of 4 arrays of uint64, shape [...]
-        Words below 2^32.
-    key : tuple of 2 arrays of uint64, shape [...]
-        Words below 2^32.
-
-    Returns
-    -------
-    words : tuple of 4 arrays of uint64, shape [...]
-        Below 2^32.
+    Counter and key are tuples of 4 and 2 arrays of uint64, shape [...], words below 2^32, and so is
+    the result, of 4.
     """
     x0, x1, x2, x3 = counter
     k0, k1 = key
@@ -100,17 +91,9 @@ def sphere_points(candidates: ArrayLike, width: int) -> np.ndarray:
 
 
 def candidate_words(candidates: ArrayLike, width: int) -> np.ndarray:
-    """Words of 64 bits that the generator gives to candidates.
+    """Words of 64 bits, shape [n, width], that the generator gives to candidates, shape [n].
 
-    Parameters
-    ----------
-    candidates : array of uint64, shape [n]
-    width : int
-
-    Returns
-    -------
-    words : array of uint64, shape [n, width]
-        Words 2j and 2j + 1 are (x0, x1) and (x2, x3) of block j, the first of each high.
+    Words 2j and 2j + 1 are (x0, x1) and (x2, x3) of block j, the first of each high.
     """
     x0, x1, x2, x3 = _candidate_blocks(candidates, -(-width // 2))
     words = np.stack([(x0 << _SHIFT) | x1, (x2 << _SHIFT) | x3], axis=-1)
@@ -141,19 +124,10 @@ def check_candidate(candidate):
 
 
 def released_epsilon(epsilon, dim):
-    """Epsilon that the weights keep to, so that a message keeps to `epsilon` itself.
+    """Epsilon that the weights keep to, so that a message keeps to the nominal `epsilon` itself.
 
-    Parameters
-    ----------
-    epsilon : float
-        Nominal, at most `LARGEST_EPSILON`.
-    dim : int
-
-    Returns
-    -------
-    epsilon : float
-        Smaller by the largest difference of the normalising sums: 2e-7 to 7e-7 at epsilon = 8 for
-        dim = 1 to 30, 9e-6 to 4e-5 at 16.
+    It is smaller by the largest difference of the normalising sums: 2e-7 to 7e-7 at epsilon = 8 for
+    dim = 1 to 30, 9e-6 to 4e-5 at 16.
 
     Notes
     -----
@@ -181,11 +155,6 @@ def draw_candidate(mechanism, vector, entropy=os.urandom):
         Returns a given number of bytes; by default from the operating system, which the guarantee
         needs.
 
-    Returns
-    -------
-    candidate : int
-        In [0, 2^64).
-
     Notes
     -----
     How many candidates are tried is a geometric variate of mean 1/Z, with Z the mean weight, which
@@ -207,15 +176,7 @@ def draw_candidate(mechanism, vector, entropy=os.urandom):
 def weights_of(mechanism, points, vector):
     """Weights of any mechanism: those of a zero score where it fails, and zeros where these do.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    points : array, shape [n, candidate_width]
-    vector : array, shape [dim]
-
-    Returns
-    -------
-    weights : array, shape [n]
+    Shape [n], for points of shape [n, candidate_width] and a score of shape [dim].
     """
     for score in (vector, np.zeros_like(vector)):
         try:
@@ -231,18 +192,8 @@ def weights_of(mechanism, points, vector):
 def largest_levels(weights, least):
     """Largest 64-bit levels that accept a candidate: a weight times 2^64, less one, clamped.
 
-    Parameters
-    ----------
-    weights : array, shape [n]
-        Whatever they are, NaN included, the outcome is in range.
-    least : int
-        Smallest weight times 2^64, rounded up.
-
-    Returns
-    -------
-    levels : array of uint64, shape [n]
-        In [least - 1, 2^64 - 1], so that a uniform level is at most as large with probability
-        least / 2^64 to 1.
+    Whatever the weights are, NaN included, levels are in [least - 1, 2^64 - 1], so that a uniform
+    one is at most as large with probability least / 2^64 to 1.
     """
     inner = np.where(weights > 0.0, np.minimum(weights, 1.0 - 2.0**-53), 0.0)
     accepting = np.maximum((inner * 2.0**64).astype(np.uint64), np.uint64(least))

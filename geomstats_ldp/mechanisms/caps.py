@@ -47,38 +47,13 @@ def _log_tail_and_slope(log_depth, half_dim, log_constant):
 
 
 def log_cap_probability(log_depth, dim):
-    """Return log q, the log probability of a cap under the uniform law of the sphere.
-
-    Parameters
-    ----------
-    log_depth : float
-        log(1 - gamma), at most 0.
-    dim : int
-        Dimension d; the sphere is that of R^(d + 1).
-
-    Returns
-    -------
-    log_probability : float
-    """
+    """Return log q, the log probability of the cap of depth exp(log_depth) <= 1."""
     return _log_tail_and_slope(log_depth, 0.5 * dim, _log_cap_constant(dim))[0]
 
 
 def log_cap_excess(log_depth, dim):
-    """Return log E(t - gamma)_+ under the uniform law of the sphere.
+    """Return log E(t - gamma)_+ under the uniform law of the sphere, 1 - gamma = exp(log_depth).
 
-    Parameters
-    ----------
-    log_depth : float
-        log(1 - gamma), at most 0.
-    dim : int
-        Dimension d; the sphere is that of R^(d + 1).
-
-    Returns
-    -------
-    log_excess : float
-
-    Notes
-    -----
     c 2^(d/2-1) (s(1-x))^(d/2+1) B(d/2, 2) 2F1(d + 1, 2; d/2 + 2; x), again without cancellation.
     """
     half_dim, x = 0.5 * dim, 0.5 * math.exp(log_depth)
@@ -153,19 +128,7 @@ def _fill_depths(log_tails, half_dim, log_constant, nodes, depths):
 
 
 def depth_of_log_tail(log_tail, dim):
-    """Return s with log P(1 - t <= s) = log_tail under the uniform law of the sphere.
-
-    Parameters
-    ----------
-    log_tail : array, shape [n]
-        At most log(1/2).
-    dim : int
-        Dimension d; the sphere is that of R^(d + 1).
-
-    Returns
-    -------
-    depth : array, shape [n]
-    """
+    """Return s with log P(1 - t <= s) = log_tail, shape [n], at most log(1/2)."""
     if dim == 1:  # t is the cosine of a uniform angle
         return 2.0 * np.sin(0.5 * np.pi * np.exp(log_tail)) ** 2
     if dim == 2:  # Archimedes: t is uniform

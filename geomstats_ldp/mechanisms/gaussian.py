@@ -156,13 +156,6 @@ def _scale_with_slack(scale, epsilon, delta):
     return scale
 
 
-def _check_grid_number(number):
-    number = check_integer("number of the grid", number, -(2**53))
-    if number > 2**53:
-        raise ValueError("numbers of the grid must have at most 53 bits")
-    return number
-
-
 class GaussianTwin(NamedTuple):
     """What the compiled kernel needs.
 
@@ -284,7 +277,9 @@ class Gaussian(Mechanism):
                 f"candidate must be {self.dim} integers; got {type(candidate).__name__}"
             )
         step = grid_noise.grid_step(self.grid_sigma)
-        coords = step * np.array([_check_grid_number(number) for number in candidate], dtype=float)
+        most = 2**53
+        numbers = [check_integer("number of the grid", each, -most, most) for each in candidate]
+        coords = step * np.array(numbers, dtype=float)
         if not self.in_support(coords):
             raise ValueError("candidate must lie within the reach of the noise")
         return coords

@@ -57,19 +57,9 @@ def _measurement(scale):
 
 
 def release_on_grid(point, sigma):
-    """Add discrete Gaussian noise to a score that is truncated to the grid.
+    """Add discrete Gaussian noise to a score, within its bound, that is truncated to the grid.
 
-    Parameters
-    ----------
-    point : array, shape [dim]
-        Score, within its bound.
-    sigma : float
-        Standard deviation.
-
-    Returns
-    -------
-    numbers : tuple of int, length dim
-        Multiples of `grid_step`.
+    Returns a tuple of dim integers, multiples of `grid_step`.
     """
     step = grid_step(sigma)
     truncated = np.trunc(point / step).astype(np.int64)

@@ -43,18 +43,9 @@ def _reach(mechanism):
 
 
 def can_be_released(mechanism, released, rtol):
-    """Tell which vectors a mechanism can release, and does so with probability above 1e-15.
+    """Tell which vectors, shape [n, dim], a mechanism releases with probability above 1e-15.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    released : array-like, shape [n, dim]
-    rtol : float
-        Relative excess over the support that is overlooked.
-
-    Returns
-    -------
-    can_be : array-like, shape [n]
+    `rtol` is the relative excess over the support that is overlooked.
     """
     small = np.linalg.norm(released, axis=-1) <= _reach(mechanism) * (1.0 + rtol)
     return small & mechanism.in_support(released, rtol)
@@ -63,16 +54,8 @@ def can_be_released(mechanism, released, rtol):
 def log_chance_of_spread(mechanism, released):
     """Bound the log probability that messages are as close to each other as these, or closer.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-    released : array-like, shape [n, dim]
-        Vectors of its support.
-
-    Returns
-    -------
-    log_chance : float
-        At most 0; very negative if no data and no queries make it release such vectors.
+    The vectors, shape [n, dim], are of the support. The bound is very negative if no data and no
+    queries make the mechanism release such vectors.
     """
     n, dim = np.shape(released)
     floor, reach = mechanism.noise_variance_floor, _reach(mechanism)

@@ -55,17 +55,6 @@ def optimal_logit(epsilon, dim):
     """Find logit(gamma) for the unique threshold with m(gamma) = gamma.
 
     The logit keeps both gamma (tiny for small epsilon) and 1 - gamma (tiny for large epsilon).
-
-    Parameters
-    ----------
-    epsilon : float
-        In [1e-3, 700].
-    dim : int
-        Dimension d.
-
-    Returns
-    -------
-    logit : float
     """
     return brentq(_threshold_residual, -60.0, 750.0, args=(epsilon, dim), xtol=1e-14, rtol=1e-15)
 

@@ -9,15 +9,7 @@ from geomstats_ldp.mechanisms.checks import check_epsilon
 
 
 def require_agreement(what, fingerprint, max_epsilon):
-    """Raise ProtocolError unless a participant says what it agrees to.
-
-    Parameters
-    ----------
-    what : str
-        Name of what was published.
-    fingerprint : str or None
-    max_epsilon : float or None
-    """
+    """Raise ProtocolError unless a participant says what it agrees to; `what` was published."""
     if fingerprint is None and max_epsilon is None:
         raise ProtocolError(
             f"fingerprint or max_epsilon must be given: the fingerprint of the {what} that was "
@@ -25,29 +17,21 @@ def require_agreement(what, fingerprint, max_epsilon):
         )
 
 
-def check_agreement(what, published, epsilon, fingerprint, max_epsilon):
-    """Raise ProtocolError if what came is not what a participant agrees to.
-
-    Parameters
-    ----------
-    what : str
-        Name of what was published.
-    published : Protocol or NormHistogram
-    epsilon : float
-        The least that it spends.
-    fingerprint : str or None
-    max_epsilon : float or None
-
-    Returns
-    -------
-    largest : float
-        Epsilon that may be spent, infinite where `max_epsilon` leaves it open.
-    """
+def check_fingerprint(what, published, fingerprint):
+    """Raise ProtocolError if a fingerprint is given, and is not that of what was published."""
     if fingerprint is not None and published.fingerprint != fingerprint:
         raise ProtocolError(
-            f"{what} must be the one with fingerprint {str(fingerprint)[:12]}; "
-            f"got {published.fingerprint[:12]}"
+            f"{what} must be the one with fingerprint {fingerprint}; got {published.fingerprint}"
         )
+
+
+def check_agreement(what, published, epsilon, fingerprint, max_epsilon):
+    """Largest epsilon that may be spent, infinite where `max_epsilon` leaves it open.
+
+    ProtocolError if what was published, of the name `what`, is not what a participant agrees to;
+    `epsilon` is the least that it spends.
+    """
+    check_fingerprint(what, published, fingerprint)
     if max_epsilon is None:
         return math.inf
     largest = check_epsilon(max_epsilon, "max_epsilon")

@@ -16,13 +16,7 @@ from geomstats_ldp.validation import check_integer, check_positive, definite_mat
 
 
 def check_protocol(protocol):
-    """Check everything that can be checked without the loss.
-
-    Raises
-    ------
-    ProtocolError
-        Naming the part that does not fit.
-    """
+    """Raise ProtocolError, naming the part that does not fit; all is checked but for the loss."""
     geometry, region, dim = protocol.geometry, protocol.working_region, protocol.geometry.dim
     UserCoordinates.from_name(protocol.coordinates, geometry.space)
     for mechanism in (protocol.mechanism, *protocol.mechanisms.values()):
@@ -138,10 +132,7 @@ def _check_moment(protocol):
 def check_preconditioner(preconditioner, dim):
     """Return a preconditioner as a matrix, shape [dim, dim]; None is the identity.
 
-    Raises
-    ------
-    ProtocolError
-        Unless it is finite, symmetric and positive definite.
+    ProtocolError unless it is finite, symmetric and positive definite.
     """
     if preconditioner is None:
         return np.eye(dim)

@@ -14,14 +14,7 @@ _LONGEST_NAME = 64
 
 
 def check_group_names(name, names):
-    """Raise ProtocolError unless the names are those of one group at least.
-
-    Parameters
-    ----------
-    name : str
-        Argument to blame.
-    names : iterable
-    """
+    """Raise ProtocolError, naming an argument, unless there are names of one group at least."""
     names = list(names)
     if not 1 <= len(names) <= LARGEST_GROUPS:
         raise ProtocolError(f"{name} must name 1 to {LARGEST_GROUPS} groups; got {len(names)}")
@@ -34,18 +27,9 @@ def check_group_names(name, names):
 
 
 def rows_by_group(protocol, indices):
-    """Mechanism and rows of each group that has some.
+    """Mechanism and rows, shape [n_rows], of each group that has some.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    indices : array of int, shape [n]
-        Numbers of the queries that messages answer.
-
-    Yields
-    ------
-    mechanism : Mechanism
-    rows : array of int, shape [n_rows]
+    The indices, shape [n], are numbers of the queries that messages answer.
     """
     for group, mechanism in protocol.mechanisms.items():
         asked = protocol.queries_of(group)
@@ -55,17 +39,7 @@ def rows_by_group(protocol, indices):
 
 
 def group_specs(mechanisms):
-    """Plain records of groups.
-
-    Parameters
-    ----------
-    mechanisms : Mechanism or dict of str to Mechanism
-
-    Returns
-    -------
-    groups : tuple of dict or None
-        None for one mechanism, which all participants use.
-    """
+    """Plain records of groups, a tuple; None for one mechanism, which all participants use."""
     if isinstance(mechanisms, Mechanism):
         return None
     if not isinstance(mechanisms, dict):
@@ -84,9 +58,7 @@ def group_specs(mechanisms):
 def widest_mechanism(mechanisms):
     """The mechanism of the largest epsilon, then delta: what everybody is promised at least.
 
-    Parameters
-    ----------
-    mechanisms : Mechanism or dict of str to Mechanism
+    There may be one alone, or a dict of them.
     """
     if isinstance(mechanisms, Mechanism):
         return mechanisms
@@ -96,19 +68,7 @@ def widest_mechanism(mechanisms):
 def mechanisms_of(specs):
     """Mechanisms by group, from what `group_specs` wrote; a text may hold anything.
 
-    Parameters
-    ----------
-    specs : sequence of dict
-
-    Returns
-    -------
-    mechanisms : dict of str to Mechanism
-        In the order of the groups.
-
-    Raises
-    ------
-    ProtocolError
-        If a record is none of a group, or two have one name.
+    ProtocolError if a record is none of a group, or two have one name.
     """
     check_group_records(specs)
     names = [record["name"] for record in specs]

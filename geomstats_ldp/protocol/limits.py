@@ -26,11 +26,6 @@ def check_limits(record):
     """Raise ProtocolError if the record of a protocol asks for more than a device should give.
 
     Nothing is allocated, and no size of the record is trusted.
-
-    Parameters
-    ----------
-    record : dict
-        Fields of a `Protocol`, as plain records.
     """
     dim, size, _ = _space_sizes(record["space"], LARGEST_FACTORS)
     _check_at_most("dimension of the space", dim, LARGEST_DIM)

@@ -131,7 +131,7 @@ class Message:
                 "message must hold a candidate to be sent; this one was simulated, by a seeded "
                 "participant, and the last bits of its doubles tell data apart"
             )
-        record = {**self.__dict__, "candidate": _plain(self.candidate)}
+        record = {**self.__dict__}
         del record["tangent_vec"]
         return canonical_json(record)
 
@@ -159,10 +159,6 @@ class Message:
             record["candidate"] = _candidate(record["candidate"])
             _check_values(record)
             return cls(**record)
-
-
-def _plain(candidate):
-    return list(candidate) if isinstance(candidate, tuple) else candidate
 
 
 def _candidate(value):

@@ -14,6 +14,7 @@ from geomstats_ldp.geometry import Geometry, UserCoordinates
 from geomstats_ldp.geometry.regions import WorkingRegion, region_from_spec
 from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.mechanisms import Mechanism, mechanism_from_spec
+from geomstats_ldp.protocol.agreement import check_fingerprint
 from geomstats_ldp.protocol.checks import check_protocol
 from geomstats_ldp.protocol.groups import mechanisms_of
 from geomstats_ldp.protocol.limits import check_limits
@@ -316,11 +317,7 @@ class Protocol:
                 check_protocol(protocol)
         except BAD_CONTENT as error:
             raise ProtocolError(f"text is not a protocol of format {_FORMAT}: {error}") from error
-        if fingerprint is not None and protocol.fingerprint != fingerprint:
-            raise ProtocolError(
-                f"text must be the protocol with fingerprint {fingerprint}; "
-                f"got {protocol.fingerprint}"
-            )
+        check_fingerprint("protocol", protocol, fingerprint)
         return protocol
 
     @cached_property

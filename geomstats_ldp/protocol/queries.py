@@ -17,23 +17,8 @@ def all_queries(
 ) -> WorkingRegion:
     """Region that holds every query of a plan, over which scores are bounded.
 
-    Parameters
-    ----------
-    geometry : Geometry
-    working_region : GeodesicBall, LogBox or SpectralBand
-    radius : RadiusRule or None
-    rounds : RoundPlan or None
-
-    Returns
-    -------
-    region : GeodesicBall, LogBox or SpectralBand
-        The ball of radius zero if the plan names a query.
-
-    Raises
-    ------
-    ProtocolError
-        If there is neither a radius nor a query or both, or naming the one that does not suit the
-        space or the working region.
+    It is the ball of radius zero if the plan names a query. ProtocolError if there is neither a
+    radius nor a query or both, or one of them does not suit the space or the working region.
     """
     query = None if rounds is None else rounds.query
     if radius is not None and query is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.protocol.rules import Rule
@@ -83,6 +83,10 @@ class RoundPlan(Rule):
     known_covariance: tuple | None = None
     curvature_rounds: tuple | None = None
     curvature_bound: float = 0.0
+    _left_out: ClassVar[tuple] = (
+        *("query", "third_derivative", "saturation", "known_moment", "known_covariance"),
+        *("curvature_rounds", "curvature_bound"),
+    )
 
     def __post_init__(self):
         check_n_rounds(self.n_rounds)
@@ -164,20 +168,6 @@ class RoundPlan(Rule):
                 f"minimum must be at most the smallest of sizes={sizes}; got {self.minimum}"
             )
         object.__setattr__(self, "sizes", sizes)
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without what is as by default in most plans."""
-        record = super().to_spec()
-        if self.query is None:
-            del record["query"]
-        for name in ("third_derivative", "saturation"):
-            if record[name] == 0:
-                del record[name]
-        if self.known_moment is None:
-            del record["known_moment"], record["known_covariance"]
-        if self.curvature_rounds is None:
-            del record["curvature_rounds"], record["curvature_bound"]
-        return record
 
     @property
     def n_participants(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,9 @@ def _range(name, bounds):
 class Rule:
     """Plain numbers of a public rule."""
 
+    #: Fields that a record does without where they are as by default.
+    _left_out: ClassVar[tuple] = ()
+
     def _settle(self):
         """Store every number as a plain one, so that equal rules have equal records."""
         for field in fields(self):
@@ -53,8 +56,13 @@ class Rule:
                 object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
     def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return asdict(self)  # type: ignore[call-overload]
+        """Plain record, for JSON; some fields are left out where they are as by default."""
+        defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
+        return {
+            name: value
+            for name, value in asdict(self).items()  # type: ignore[call-overload]
+            if name not in self._left_out or value != defaults[name]
+        }
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class RadiusRule(Rule):
     scale: float
     exponent: float
     n_wide: int | None = None
+    _left_out: ClassVar[tuple] = ("n_wide",)
 
     def __post_init__(self):
         check_positive("radius maximum", self.maximum)
@@ -86,13 +95,6 @@ class RadiusRule(Rule):
         if self.n_wide is not None:
             object.__setattr__(self, "n_wide", check_integer("n_wide", self.n_wide))
         self._settle()
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without `n_wide` where there is none."""
-        record = super().to_spec()
-        if self.n_wide is None:
-            del record["n_wide"]
-        return record
 
     @classmethod
     def fixed(cls, radius: float) -> RadiusRule:
@@ -206,6 +208,7 @@ class InferenceRule(Rule):
     prior_sd: float | None = None
     moment: str | None = None
     hessian_blocks: tuple | None = None
+    _left_out: ClassVar[tuple] = ("moment", "hessian_blocks")
 
     def __post_init__(self):
         for name in ("ridge", "hessian_unit", "covariance_unit", "guard_cap"):
@@ -224,14 +227,6 @@ class InferenceRule(Rule):
         if self.hessian_blocks is not None:
             self._check_blocks()
         self._settle()
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON; without `moment` and `hessian_blocks` where there are none."""
-        record = super().to_spec()
-        for name in ("moment", "hessian_blocks"):
-            if record[name] is None:
-                del record[name]
-        return record
 
     def settled(self) -> InferenceRule:
         """The rule with the Hessian named, as a protocol holds it."""

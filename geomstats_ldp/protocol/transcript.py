@@ -8,15 +8,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from geomstats_ldp.archives import ArraySpec, open_arrays
+from geomstats_ldp.archives import LARGEST_COUNT, ArraySpec, open_arrays
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.files import write_atomically
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 from geomstats_ldp.protocol.protocol import Protocol
 from geomstats_ldp.serialization import LONG_TEXT
-
-#: Counts up to here are exact as doubles.
-_MOST_PAIRS = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,7 @@ def _specs(protocol):
     shape = shape if rounds is None else (protocol.dim,)
     yield ArraySpec("messages", (None, *shape), low=-LARGEST_ENTRY, high=LARGEST_ENTRY)
     if rounds is not None or protocol.groups is not None:
-        largest = _MOST_PAIRS if rounds is None else rounds.n_rounds
+        largest = LARGEST_COUNT if rounds is None else rounds.n_rounds
         largest = max(largest, protocol.n_query_points)
         yield ArraySpec("addresses", (None, 2), "i8", low=0, high=largest)
     if rounds is not None:

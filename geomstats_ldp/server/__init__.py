@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from typing import BinaryIO
 
-from geomstats_ldp.archives import open_arrays
-from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.protocol import Protocol
-from geomstats_ldp.serialization import LONG_TEXT
+from geomstats_ldp.server.checkpoint import open_checkpoint
 from geomstats_ldp.server.engine import ENGINES
 from geomstats_ldp.server.recursion import State
 from geomstats_ldp.server.regression import window
@@ -31,8 +29,7 @@ def make_server(
     -------
     server : Server or RoundServer
     """
-    kind = _server_of(protocol)
-    return kind(protocol, engine, keep_messages)
+    return _server_of(protocol)(protocol, engine, keep_messages)
 
 
 def load_server(path: str | os.PathLike | BinaryIO) -> Server | RoundServer:
@@ -51,8 +48,8 @@ def load_server(path: str | os.PathLike | BinaryIO) -> Server | RoundServer:
     MessageError
         If the file is not a saved server.
     """
-    with open_arrays(path, "a saved server", MessageError) as file:
-        protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
+    with open_checkpoint(path) as (_, protocol, _):
+        pass
     return _server_of(protocol).load(path)
 
 

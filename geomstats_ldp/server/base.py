@@ -5,32 +5,37 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from functools import wraps
 from threading import RLock
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
 
 from geomstats_ldp.exceptions import StaleMessageError
 from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.protocol.protocol import check_is_protocol
-from geomstats_ldp.server.checkpoint import UNSAVED, save_checkpoint
+from geomstats_ldp.server.checkpoint import UNSAVED, VERSION, open_checkpoint, save_checkpoint
 from geomstats_ldp.server.engine import make_engine
-from geomstats_ldp.server.locking import alone
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def alone(method):
+    """Run a method while its object's `lock` is held."""
+
+    @wraps(method)
+    def locked(self, *args, **kwargs):
+        with self.lock:
+            return method(self, *args, **kwargs)
+
+    return locked
 
 
 class BaseServer(ABC):
-    """A collection that threads may share; subclasses say what is asked and what is kept.
+    """A collection that threads may share; subclasses say what is asked and what is kept."""
 
-    Parameters
-    ----------
-    protocol : Protocol
-    engine : {"auto", "compiled", "geomstats"}
-    keep_messages : bool
-
-    Raises
-    ------
-    ProtocolError
-        If `protocol` is no Protocol.
-    """
-
-    def __init__(self, protocol: Protocol, engine: str, keep_messages: bool):
+    def __init__(self, protocol: Protocol, engine: str = "auto", keep_messages: bool = False):
         self.protocol = check_is_protocol(protocol)
         self.engine = make_engine(engine, protocol.geometry)
         self._kept: list[tuple] | None = [] if keep_messages else None
@@ -43,7 +48,15 @@ class BaseServer(ABC):
 
     @abstractmethod
     def _arrays(self):
-        """What a checkpoint holds, as it is at this moment."""
+        """What a checkpoint holds beside the protocol, as it is at this moment."""
+
+    @abstractmethod
+    def _specs(self):
+        """What these arrays have to be."""
+
+    @abstractmethod
+    def _take(self, arrays):
+        """Go on from such arrays, or raise an error that says what is wrong with them."""
 
     def _return_to(self, position):
         """Go back, or forward, to what `_position` gave."""
@@ -103,22 +116,39 @@ class BaseServer(ABC):
             tell them from damage when the file is read.
         """
         with self._saving:
-            self._version = save_checkpoint(path, self._arrays(), self._version)
+            with self.lock:
+                texts = {"protocol": self.protocol.to_json(), "engine": self.engine.name}
+                arrays = {name: np.array(text) for name, text in texts.items()} | self._arrays()
+            self._version = save_checkpoint(path, arrays, self._version)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike | BinaryIO) -> Self:
+        """Resume from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like or binary file
+
+        Returns
+        -------
+        server : object
+            Of this class.
+
+        Raises
+        ------
+        MessageError
+            If anything in the file is not what a collection could have come to.
+        """
+        with open_checkpoint(path) as (file, protocol, engine):
+            server = cls(protocol, engine)
+            arrays = file.read_arrays([VERSION, *server._specs()])
+            server._version = tuple(arrays.pop("version").tolist())
+            server._take(arrays)
+        return server
 
 
 def group_report(protocol, counts, weights):
-    """What each group of participants contributes, by name.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    counts, weights : sequence of float, shape [n_groups]
-        Participants, and the weight of one message.
-
-    Returns
-    -------
-    groups : dict of str to dict
-    """
+    """What each group of participants contributes, by name: counts, and weights of one message."""
     rows = zip(protocol.mechanisms.items(), counts, weights)
     return {
         name: {"epsilon": each.epsilon, "n_participants": int(count), "weight": float(weight)}

@@ -56,20 +56,13 @@ def close_single(geometry, region, schedule, state, scratch, message):
     recursion.close_single(geometry, region, schedule, state, scratch, message)
 
 
-_compiled_open_round = cached_njit(open_round, allocates=False)
-_compiled_close_round = cached_njit(close_round, allocates=False)
-_compiled_close_single = cached_njit(close_single, allocates=False)
-_compiled_replay_rounds = cached_njit(replay_rounds, allocates=False)
+#: The functions of an `Engine`, interpreted and compiled.
+_INTERPRETED = open_round, close_round, close_single, replay_rounds
+_COMPILED = tuple(cached_njit(function, allocates=False) for function in _INTERPRETED)
 
 
 class Engine(NamedTuple):
-    """The functions of the recursion and the geometry they act on.
-
-    Attributes
-    ----------
-    name : {"compiled", "geomstats"}
-    geometry : Geometry or its twin
-    """
+    """The functions of the recursion, and the geometry or its twin that they act on."""
 
     name: str
     geometry: Any
@@ -87,32 +80,15 @@ class Engine(NamedTuple):
 def make_engine(name, geometry):
     """Engine of the given name; "auto" compiles wherever the space has closed forms.
 
-    Raises
-    ------
-    ProtocolError
-        If the name is unknown, or "compiled" is asked of a space without closed forms.
+    ProtocolError if "compiled" is asked of a space without closed forms.
     """
     check_choice("engine", name, ENGINES)
     twin = None if name == "geomstats" else geometry.twin()
     if twin is not None:
-        return Engine(
-            "compiled",
-            twin,
-            _compiled_open_round,
-            _compiled_close_round,
-            _compiled_close_single,
-            _compiled_replay_rounds,
-        )
+        return Engine("compiled", twin, *_COMPILED)
     if name == "compiled":
         raise ProtocolError(
             f"engine='compiled' has no closed forms for {type(geometry.space).__name__}; "
             "use engine='auto'"
         )
-    return Engine(
-        "geomstats",
-        geometry,
-        open_round,
-        close_round,
-        close_single,
-        replay_rounds,
-    )
+    return Engine("geomstats", geometry, *_INTERPRETED)

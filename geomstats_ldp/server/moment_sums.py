@@ -40,17 +40,7 @@ class MomentSums(NamedTuple):
 
 
 def empty_moments(n_features):
-    """Sums of no messages.
-
-    Parameters
-    ----------
-    n_features : int
-        Length p of a point; 0 where there is no moment.
-
-    Returns
-    -------
-    moments : MomentSums
-    """
+    """Sums of no messages, for points of length p; 0 where there is no moment."""
     n_products = math.comb(n_features + 3, 4)
     second, cross = np.zeros((n_features, n_features)), np.zeros((n_features, n_features))
     return MomentSums(second, np.zeros(n_products), cross)
@@ -69,12 +59,7 @@ def fourth_moments(moments):
 def add_message(moments, query, message, weight):
     """Add one message, a tangent vector at its query; runs in both engines.
 
-    Parameters
-    ----------
-    moments : MomentSums
-    query, message : array, shape [*point_shape]
-        Vectors, if there is a moment.
-    weight : float
+    Query and message, shape [*point_shape], are vectors if there is a moment.
     """
     if len(moments.second) > 0:
         _add_to_sums(moments, query, message, weight)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
 
 from geomstats_ldp.exceptions import InvalidMessageError, ProtocolError
 from geomstats_ldp.protocol import Protocol, Query, Transcript
-from geomstats_ldp.server.base import BaseServer, group_report
-from geomstats_ldp.server.checkpoint import state_arrays
-from geomstats_ldp.server.locking import alone
+from geomstats_ldp.server.base import BaseServer, alone, group_report
+from geomstats_ldp.server.pair_files import pair_specs, read_pairs, state_arrays
 from geomstats_ldp.server.recursion import (
     N_IN_GROUP,
     N_PAIRS,
@@ -18,7 +18,6 @@ from geomstats_ldp.server.recursion import (
     OF_PEOPLE,
     State,
     check_finite,
-    copy_state,
     make_scratch,
     pairs_to_come,
     state_before,
@@ -27,20 +26,7 @@ from geomstats_ldp.server.vectors import check_vector, is_integer_in, pair_addre
 
 
 class PairRecord(BaseServer):
-    """Messages of a collection in pairs, whoever they came from; `Server` talks to people.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        Without rounds.
-    engine : {"auto", "compiled", "geomstats"}, default="auto"
-    keep_messages : bool, default=False
-
-    Raises
-    ------
-    ProtocolError
-        If `protocol` is no Protocol, or has rounds.
-    """
+    """Messages of a collection in pairs, whoever they came from; `Server` talks to people."""
 
     def __init__(self, protocol: Protocol, engine: str = "auto", keep_messages: bool = False):
         super().__init__(protocol, engine, keep_messages)
@@ -163,7 +149,7 @@ class PairRecord(BaseServer):
 
     def _bring_forward(self, function, *answers):
         """Run the recursion on a copy: a failure changes nothing, and readers see whole states."""
-        state = copy_state(self.state)
+        state = copy.deepcopy(self.state)
         protocol, geometry = self.protocol, self.engine.geometry
         region, schedule = protocol.working_region, protocol.schedule
         function(geometry, region, schedule, state, self.scratch, *answers)
@@ -203,17 +189,21 @@ class PairRecord(BaseServer):
         addresses = None if self.protocol.groups is None else pair_addresses(self._kept)
         return Transcript(self.protocol, messages, addresses)
 
-    @alone
     def _arrays(self):
         self._check_pending()
         vectors = [self.pending[index] for index in sorted(self.pending)]
         return {
-            "protocol": np.array(self.protocol.to_json()),
-            "engine": np.array(self.engine.name),
             "pending_index": np.array(sorted(self.pending), dtype=np.int64),
             "pending_vectors": np.reshape(vectors, (-1, *self.protocol.geometry.shape)),
             **state_arrays(self.state),
         }
+
+    def _specs(self):
+        return pair_specs(self.protocol)
+
+    def _take(self, arrays):
+        self.state, self.pending = read_pairs(self.protocol, arrays)
+        self._check_pending()
 
     def _check_pending(self):
         """Raise InvalidMessageError unless what waits are messages to open queries."""

@@ -138,19 +138,6 @@ def pairs_to_come(n_left, n_groups):
     return max(n_left - n_groups + 1, 0) // 2
 
 
-def copy_state(state):
-    """Independent copy of a state."""
-    return State(
-        state.iterate.copy(),
-        state.average.copy(),
-        state.clock.copy(),
-        RegressionSums(*(values.copy() for values in state.sums)),
-        state.weights.copy(),
-        state.safeguards.copy(),
-        MomentSums(*(values.copy() for values in state.moments)),
-    )
-
-
 def check_finite(state):
     """Raise InvalidMessageError if messages were so large that their sums overflowed."""
     for array in (state.iterate, state.average, state.weights, *state.sums, *state.moments):

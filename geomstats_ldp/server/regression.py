@@ -50,16 +50,6 @@ class RegressionSums(NamedTuple):
     u: np.ndarray
 
 
-class Window(NamedTuple):
-    """Sums over the window that is right for the pairs received so far."""
-
-    n_pairs: int
-    squared_radius: float
-    d: np.ndarray
-    dx: np.ndarray
-    dd: np.ndarray
-
-
 def skipped_cycles(n_pairs, n_directions):
     """Cycles before the window: those that touch the first ceil(K^(1/3)) of K pairs."""
     n_pairs = min(int(n_pairs), _WINDOW_HORIZON)
@@ -150,23 +140,12 @@ def windows_of_groups(sums, n_groups, n_directions):
 
 
 def sums_by_group(sums, n_groups):
-    """Sums of each group of participants.
-
-    Parameters
-    ----------
-    sums : RegressionSums
-    n_groups : int
-
-    Returns
-    -------
-    parts : list of RegressionSums
-        Views.
-    """
+    """Views of the sums of each group of participants, a list."""
     split = (values.reshape(n_groups, -1, *values.shape[1:]) for values in sums)
     return [RegressionSums(*part) for part in zip(*split)]
 
 
-def window(sums: RegressionSums, n_pairs: int, n_directions: int) -> Window:
+def window(sums: RegressionSums, n_pairs: int, n_directions: int) -> RegressionSums:
     """Sums over the pairs of the regression window.
 
     Parameters
@@ -178,10 +157,9 @@ def window(sums: RegressionSums, n_pairs: int, n_directions: int) -> Window:
 
     Returns
     -------
-    window : Window
-        Empty (n_pairs = 0) while no full cycle lies in the window.
+    window : RegressionSums
+        Without slots; of no pairs while no full cycle lies in the window.
     """
     last_early = FIRST_EARLY + skipped_cycles(n_pairs, n_directions)
     early = slice(FIRST_EARLY, last_early)
-    parts = (getattr(sums, name) for name in Window._fields)
-    return Window(*(values[COMPLETE] - values[early].sum(axis=0) for values in parts))
+    return RegressionSums(*(values[COMPLETE] - values[early].sum(axis=0) for values in sums))

@@ -1,31 +1,24 @@
-"""A collection in rounds in a file: protocol and sums, without pickle."""
+"""A collection in rounds as the arrays of a file."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from geomstats_ldp.archives import ArraySpec, open_arrays
+from geomstats_ldp.archives import LARGEST_COUNT, ArraySpec
 from geomstats_ldp.exceptions import MessageError
-from geomstats_ldp.protocol import Protocol
 from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.curvature import whitening_range
 from geomstats_ldp.score_regression.fit import into_region
-from geomstats_ldp.serialization import LONG_TEXT
-from geomstats_ldp.server.checkpoint import LARGEST_COUNT, VERSION
-from geomstats_ldp.server.engine import make_engine
+from geomstats_ldp.server.state_checks import check_second_moments
 
 #: Relative error of sums of many terms, generously.
 _ROUNDING = 1e-6
 
 
-def round_arrays(protocol, engine, state, n_closed):
-    """Arrays of a checkpoint by their names."""
-    return {
-        "protocol": np.array(protocol.to_json()),
-        "engine": np.array(engine),
-        "n_closed": np.array([n_closed], dtype=np.int64),
-        **{name: part for name, part in state._asdict().items() if name in _kept(protocol)},
-    }
+def round_arrays(protocol, state, n_closed):
+    """Arrays of a collection by their names in a file."""
+    arrays = {name: getattr(state, name) for name in _kept(protocol)}
+    return {"n_closed": np.array([n_closed], dtype=np.int64), **arrays}
 
 
 def _kept(protocol):
@@ -34,60 +27,34 @@ def _kept(protocol):
     return [name for name in RoundState._fields if is_needed.get(name, True)]
 
 
-def load_round_checkpoint(source):
-    """Read a checkpoint of a `RoundServer`.
+def round_specs(protocol):
+    """What the arrays of a file have to be."""
+    dim, counts = protocol.dim, (None, protocol.n_query_points)
+    specs = {
+        "centers": ArraySpec("centers", (None, *protocol.geometry.shape)),
+        "stretches": ArraySpec("stretches", (None, dim, dim)),
+        "counts": ArraySpec("counts", counts, "i8", low=0, high=LARGEST_COUNT),
+        "sums": ArraySpec("sums", (*counts, dim)),
+        "outer": ArraySpec("outer", (*counts, dim, dim)),
+    }
+    closed = ArraySpec("n_closed", (1,), "i8", low=0, high=protocol.rounds.n_rounds)
+    return [closed, *(specs[name] for name in _kept(protocol))]
 
-    Parameters
-    ----------
-    source : path-like or binary file
 
-    Returns
-    -------
-    protocol : Protocol
-    engine : str
-    state : RoundState
-    n_closed : int
-    version : tuple of int
-
-    Raises
-    ------
-    MessageError
-        If anything in the file is not what a collection could have come to.
-    """
-    with open_arrays(source, "a saved server", MessageError) as file:
-        protocol = Protocol.from_json(file.read_text("protocol", LONG_TEXT))
-        if protocol.rounds is None:
-            raise ValueError("its protocol asks pairs, not rounds")
-        engine = make_engine(file.read_text("engine", 20), protocol.geometry).name
-        n_directions, dim = protocol.n_query_points, protocol.dim
-        rounds = protocol.rounds.n_rounds
-        parts = {
-            "centers": ArraySpec("centers", (None, *protocol.geometry.shape)),
-            "stretches": ArraySpec("stretches", (None, dim, dim)),
-            "counts": ArraySpec("counts", (None, n_directions), "i8", low=0, high=LARGEST_COUNT),
-            "sums": ArraySpec("sums", (None, n_directions, dim)),
-            "outer": ArraySpec("outer", (None, n_directions, dim, dim)),
-        }
-        closed = ArraySpec("n_closed", (1,), "i8", low=0, high=rounds)
-        arrays = file.read_arrays([VERSION, closed, *(parts[name] for name in _kept(protocol))])
-        if protocol.rounds.curvature_rounds is None:
-            arrays["stretches"] = np.stack([np.eye(dim)] * len(arrays["centers"]))
-        state = RoundState(*(arrays[name] for name in RoundState._fields))
-        n_closed = int(arrays["n_closed"][0])
-        check_round_state(protocol, state, n_closed)
-        return protocol, engine, state, n_closed, tuple(arrays["version"].tolist())
+def read_rounds(protocol, arrays):
+    """State and number of closed rounds, or MessageError where arrays of a file hold none."""
+    if "stretches" not in arrays:
+        arrays["stretches"] = np.stack([np.eye(protocol.dim)] * len(arrays["centers"]))
+    state = RoundState(*(arrays[name] for name in RoundState._fields))
+    n_closed = int(arrays["n_closed"][0])
+    check_round_state(protocol, state, n_closed)
+    return state, n_closed
 
 
 def check_round_state(protocol, state, n_closed):
     """Raise MessageError unless `state` is a possible state of a collection by `protocol`.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    state : RoundState
-        With finite arrays of the right types, whose last dimensions are right.
-    n_closed : int
-        Rounds closed.
+    Its arrays are finite, of the right types, and their last dimensions are right.
     """
     opened = min(n_closed + 1, protocol.rounds.n_rounds)
     if {len(part) for part in state} != {opened}:
@@ -133,14 +100,5 @@ def _check_sums(protocol, state):
         raise MessageError("outer must be sums over messages in the support of the mechanism")
     if np.any(trace[state.counts == 0] != 0) or np.any(state.sums[state.counts == 0] != 0):
         raise MessageError("sums of no messages must be zero")
-    scale = np.sqrt(np.maximum(trace, np.finfo(float).tiny))[..., None]
-    second = state.outer / scale[..., None] / scale[..., None]
-    mean = state.sums / scale / np.sqrt(np.maximum(limit, 1.0))[..., None]
-    left = second - mean[..., :, None] * mean[..., None, :]
-    is_moment = (
-        np.isfinite(left).all()
-        and np.allclose(second, np.swapaxes(second, -1, -2), rtol=0.0, atol=_ROUNDING)
-        and np.linalg.eigvalsh(left).min(initial=0.0) >= -_ROUNDING
-    )
-    if not is_moment:
-        raise MessageError("outer must be symmetric and no less than what counts and sums explain")
+    mean = state.sums / np.sqrt(np.maximum(limit, 1.0))[..., None]
+    check_second_moments("outer", state.outer, trace, {"counts and sums": mean[..., None]})

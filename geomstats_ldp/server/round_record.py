@@ -31,25 +31,12 @@ from geomstats_ldp.score_regression.curvature import (
 )
 from geomstats_ldp.score_regression.fit import into_region
 from geomstats_ldp.score_regression.state import ask_the_same
-from geomstats_ldp.server.base import BaseServer, group_report
-from geomstats_ldp.server.locking import alone
+from geomstats_ldp.server.base import BaseServer, alone, group_report
+from geomstats_ldp.server.round_files import read_rounds, round_arrays, round_specs
 
 
 class RoundRecord(BaseServer):
-    """Messages of a collection in rounds, whoever they came from; `RoundServer` talks to people.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        With rounds.
-    engine : {"auto", "compiled", "geomstats"}, default="auto"
-    keep_messages : bool, default=False
-
-    Raises
-    ------
-    ProtocolError
-        If `protocol` is no Protocol with rounds.
-    """
+    """Messages of a collection in rounds, whoever they came from; `RoundServer` talks to people."""
 
     def __init__(self, protocol: Protocol, engine: str = "auto", keep_messages: bool = False):
         super().__init__(protocol, engine, keep_messages)
@@ -383,3 +370,12 @@ class RoundRecord(BaseServer):
         rounds, indices, coords = map(np.concatenate, zip((*nothing[0], nothing[1]), *self._kept))
         closings = np.array(self._closings, dtype=np.int64)
         return Transcript(self.protocol, coords, np.stack([rounds, indices], axis=1), closings)
+
+    def _arrays(self):
+        return round_arrays(self.protocol, self.state, self.n_closed)
+
+    def _specs(self):
+        return round_specs(self.protocol)
+
+    def _take(self, arrays):
+        self._continue(*read_rounds(self.protocol, arrays))

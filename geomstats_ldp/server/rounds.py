@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -17,8 +15,7 @@ from geomstats_ldp.exceptions import (
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.protocol import Message, Query, Transcript
 from geomstats_ldp.protocol.groups import rows_by_group
-from geomstats_ldp.server.locking import alone
-from geomstats_ldp.server.round_files import load_round_checkpoint, round_arrays
+from geomstats_ldp.server.base import alone
 from geomstats_ldp.server.round_record import RoundRecord
 from geomstats_ldp.server.vectors import (
     check_address,
@@ -30,9 +27,6 @@ from geomstats_ldp.server.vectors import (
     refuse_rows_of_groups,
 )
 from geomstats_ldp.validation import check_integer
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 def read_rows(geometry, points, rounds, indices, vectors, tangent, coords):
@@ -278,28 +272,3 @@ class RoundServer(RoundRecord):
             self.close_round()
         except NotReadyError as error:
             raise InvalidMessageError(f"closings must be those of a collection: {error}") from error
-
-    # ---------------------------------------------------------------- checkpoint
-
-    @alone
-    def _arrays(self):
-        return round_arrays(self.protocol, self.engine.name, self.state, self.n_closed)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike | BinaryIO) -> Self:
-        """Resume from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : path-like or binary file
-
-        Raises
-        ------
-        MessageError
-            If anything in the file is not what a collection could have come to.
-        """
-        protocol, engine, state, n_closed, version = load_round_checkpoint(path)
-        server = cls(protocol, engine)
-        server._continue(state, n_closed)
-        server._version = version
-        return server

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -15,8 +13,7 @@ from geomstats_ldp.exceptions import (
     StaleMessageError,
 )
 from geomstats_ldp.protocol import Message, Query, Transcript
-from geomstats_ldp.server.checkpoint import load_checkpoint
-from geomstats_ldp.server.locking import alone
+from geomstats_ldp.server.base import alone
 from geomstats_ldp.server.pair_record import PairRecord
 from geomstats_ldp.server.vectors import (
     check_address,
@@ -27,9 +24,6 @@ from geomstats_ldp.server.vectors import (
     message_vector,
     refuse_rows_of_groups,
 )
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class Server(PairRecord):
@@ -233,24 +227,3 @@ class Server(PairRecord):
             self._advance(self.pending)
             self.pending = {}
         return used
-
-    # ---------------------------------------------------------------- checkpoint
-
-    @classmethod
-    def load(cls, path: str | os.PathLike | BinaryIO) -> Self:
-        """Resume from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : path-like or binary file
-
-        Raises
-        ------
-        MessageError
-            If anything in the file is not what a collection could have come to.
-        """
-        protocol, engine, state, pending, version = load_checkpoint(path)
-        server = cls(protocol, engine)
-        server.state, server.pending, server._version = state, pending, version
-        server._check_pending()
-        return server

@@ -13,6 +13,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.geometry.regions import slack_of
+from geomstats_ldp.schedules import query_radius
 from geomstats_ldp.server.moment_sums import fourth_moments
 from geomstats_ldp.server.recursion import (
     LAST_SAFEGUARD,
@@ -44,11 +45,7 @@ _ROUNDING = 1e-6
 def check_state(protocol, state):
     """Raise MessageError unless `state` is a possible state of a collection by `protocol`.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    state : State
-        With finite arrays of the right shapes and types.
+    Its arrays are finite, of the right shapes and types.
     """
     _check_counts(protocol, state)
     _check_points(protocol, state)
@@ -196,21 +193,16 @@ def _slot_sizes(sums, n_pairs, n_directions):
     return sizes
 
 
-def _squared_radius(schedule, cycle):
-    """Squared query radius of cycles, counted from zero."""
-    widths = schedule.radius_scale * (cycle + 1.0) ** -schedule.radius_exponent
-    return np.minimum(schedule.radius_maximum, widths) ** 2
-
-
 def _check_radii(schedule, sums, n_pairs):
     """Sums of squared radii are those of the schedule; early cycles exactly."""
     n_directions = len(schedule.directions)
     n_cycles, n_early = n_pairs // n_directions, len(sums.n_pairs) - FIRST_EARLY
-    each = _squared_radius(schedule, np.array([n_cycles, *range(n_early)]))
+    cycles = [n_cycles, *range(n_early), min(n_cycles, n_early)]
+    squares = [query_radius(schedule, cycle * n_directions) ** 2 for cycle in cycles]
+    each, widest = np.array(squares[:-1]), squares[-1]
     given, sizes = (np.delete(part, COMPLETE) for part in (sums.squared_radius, sums.n_pairs))
     early = float(sizes[1:] @ each[1:])
     rest = n_directions * max(n_cycles - n_early, 0)
-    widest = _squared_radius(schedule, min(n_cycles, n_early))
     complete = sums.squared_radius[COMPLETE]
     _require(
         np.allclose(given, sizes * each, rtol=_ROUNDING, atol=0.0)
@@ -243,8 +235,7 @@ def _check_moments(sums, dim, n_cycles):
     rest = RegressionSums(*(a - b.sum(axis=0) for a, b in zip(whole, cycles)))
     _check_unexplained(cycles, dim, np.trace(cycles.dd, axis1=1, axis2=2))
     if rest.n_pairs > 0:
-        stacked = RegressionSums(*(part[None] for part in rest))
-        _check_unexplained(stacked, dim, np.trace(whole.dd)[None])
+        _check_unexplained(rest, dim, np.trace(whole.dd))
     else:
         _check_sizes(rest, whole, _ROUNDING)
     _check_open_cycle(sums)
@@ -257,23 +248,42 @@ def _check_open_cycle(sums):
     current = RegressionSums(*(values[CURRENT] for values in sums))
     _check_sizes(current, current, 1 + _ROUNDING)
     if current.n_pairs > 0:
-        centred = RegressionSums(*(part[None] for part in current))
-        centred = centred._replace(dx=np.zeros_like(centred.dx))
-        _check_unexplained(centred, len(current.d), np.trace(current.dd)[None])
+        centred = current._replace(dx=np.zeros_like(current.dx))
+        _check_unexplained(centred, len(current.d), np.trace(current.dd))
 
 
 def _check_unexplained(sums, dim, scale):
-    """Check stacked sums; `scale` is the trace of D D^T to which rounding is relative."""
-    shrink = np.sqrt(np.maximum(scale, np.finfo(float).tiny))[:, None, None]
-    mean = sums.d[..., None] / shrink / np.sqrt(sums.n_pairs)[:, None, None]
-    slope = sums.dx / shrink / np.sqrt(sums.squared_radius / dim)[:, None, None]
-    second = sums.dd / shrink / shrink
-    turned = np.swapaxes(second, -1, -2)
-    _require(np.allclose(second, turned, rtol=0.0, atol=_ROUNDING), "sums_dd must be symmetric")
-    left = second - mean @ np.swapaxes(mean, -1, -2) - slope @ np.swapaxes(slope, -1, -2)
-    _require(np.isfinite(left).all(), "sums must be small enough for their squares to be finite")
-    least = np.linalg.eigvalsh(left).min(initial=0.0)
-    _require(least >= -_ROUNDING, "sums_dd must be no less than what sums_d and sums_dx explain")
+    """Check sums, also stacked; rounding is relative to the trace `scale` of D D^T."""
+    mean = sums.d[..., None] / np.sqrt(sums.n_pairs)[..., None, None]
+    slope = sums.dx / np.sqrt(sums.squared_radius / dim)[..., None, None]
+    check_second_moments("sums_dd", sums.dd, scale, {"sums_d": mean, "sums_dx": slope})
+
+
+def check_second_moments(name, second, scale, parts):
+    """Raise MessageError unless sums of outer products are no less than what other sums explain.
+
+    Parameters
+    ----------
+    name : str
+    second : array, shape [..., dim, dim]
+    scale : array, shape [...]
+        Trace to which rounding is relative.
+    parts : dict of str to array, shape [..., dim, n]
+        Factors E of the parts E E^T that they explain, by the names of the sums.
+    """
+    shrink = np.sqrt(np.maximum(scale, np.finfo(float).tiny))[..., None, None]
+    left = second / shrink / shrink
+    is_symmetric = np.allclose(left, np.swapaxes(left, -1, -2), rtol=0.0, atol=_ROUNDING)
+    _require(is_symmetric, f"{name} must be symmetric")
+    for part in parts.values():
+        factor = part / shrink
+        left = left - factor @ np.swapaxes(factor, -1, -2)
+    is_finite = np.isfinite(left).all()
+    _require(is_finite, f"{name} must be small enough for squares of sums to be finite")
+    _require(
+        np.linalg.eigvalsh(left).min(initial=0.0) >= -_ROUNDING,
+        f"{name} must be no less than what {' and '.join(parts)} explain",
+    )
 
 
 def _check_sizes(sums, moments, factor):

@@ -46,21 +46,10 @@ def check_address(protocol, message):
 
 
 def message_vector(protocol, message, point):
-    """Vector that a message stands for, shape [*point_shape].
+    """Vector that a message stands for, shape [*point_shape], at the point of its query.
 
     A candidate gives it, in the support by construction; that of a simulated message is checked.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    message : Message
-    point : array, shape [*point_shape]
-        The query that it answers.
-
-    Raises
-    ------
-    InvalidMessageError
-        If the candidate is none of the mechanism, or the vector none of its messages.
+    InvalidMessageError if the candidate is none of the mechanism, or the vector no message of it.
     """
     if message.candidate is None:
         mechanism = protocol.mechanisms[protocol.group_of(message.index)]
@@ -72,21 +61,10 @@ def message_vector(protocol, message, point):
 
 
 def check_vector(protocol, vector, point, mechanism):
-    """Return the vector of a message as a float array.
+    """Return the vector of a message at the point of its query as a float array.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    vector : array-like, shape [*point_shape]
-    point : array, shape [*point_shape]
-        The query that it answers.
-    mechanism : Mechanism
-        That of the group that answers.
-
-    Raises
-    ------
-    InvalidMessageError
-        If it is misshapen, not finite, not tangent at the query or out of the support.
+    InvalidMessageError if it is misshapen, not finite, not tangent there or out of the support of
+    the mechanism of the group that answers.
     """
     geometry = protocol.geometry
     try:
@@ -123,18 +101,7 @@ def check_vector(protocol, vector, point, mechanism):
 
 
 def check_batch(protocol, vectors):
-    """Return many messages as a float array; whether they are tangent is not asked.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    vectors : array-like, shape [n, *point_shape]
-
-    Raises
-    ------
-    InvalidMessageError
-        If the shape is wrong or an entry is not finite.
-    """
+    """Return many messages as a float array; whether they are tangent is not asked."""
     return finite_array("messages", vectors, ("n", *protocol.geometry.shape), InvalidMessageError)
 
 
@@ -150,10 +117,7 @@ def refuse_rows_of_groups(protocol):
 def pair_addresses(kept):
     """Round and index of messages of a collection in pairs with groups, shape [n, 2].
 
-    Parameters
-    ----------
-    kept : sequence of (int, array of shape [n, *point_shape])
-        Pairs in their order, or single answers, with the number of the group that sent them.
+    What was kept are pairs in their order, or single answers, with the number of their group.
     """
     groups = np.repeat([group for group, _ in kept], [len(vectors) for _, vectors in kept])
     sides = [np.arange(len(vectors)) % 2 for _, vectors in kept]
@@ -164,23 +128,8 @@ def pair_addresses(kept):
 def check_addressed(protocol, transcript):
     """Return messages, addresses and closings of a transcript of rounds, of the right types.
 
+    Shapes are [n, dim], [n, 2] and [n_closed]; InvalidMessageError names the field that is wrong.
     Whether a message can be one, and a round could close, shows when they are replayed.
-
-    Parameters
-    ----------
-    protocol : Protocol
-    transcript : Transcript
-
-    Returns
-    -------
-    coords : array, shape [n, dim]
-    addresses : array of int, shape [n, 2]
-    closings : array of int, shape [n_closed]
-
-    Raises
-    ------
-    InvalidMessageError
-        Naming the field that is wrong.
     """
     shape = ("n", protocol.dim)
     coords = finite_array("messages", transcript.messages, shape, InvalidMessageError)

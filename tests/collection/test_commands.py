@@ -11,12 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 
 from geomstats_ldp import PrivatePCA, Protocol, Transcript
 from geomstats_ldp.cli import main
-from geomstats_ldp.collection import study, tables
+from geomstats_ldp.collection import study
 from geomstats_ldp.collection.rehearsal import Rehearsal
 from geomstats_ldp.exceptions import ProtocolError
 
@@ -136,10 +134,3 @@ def test_spaces_and_quotas_of_a_study_file():
     protocol = study.make_study_protocol(study.read_study_file(text))
     assert protocol.rounds.sizes == (40, 50, 60) and protocol.n_participants == 150
     assert protocol.space_spec["name"].startswith("Hyperb")
-
-
-def test_migrations_make_the_tables(make_collection, database_url):
-    engine = make_collection(url=database_url).engine
-    with engine.connect() as connection:
-        found = compare_metadata(MigrationContext.configure(connection), tables.METADATA)
-    assert found == []

@@ -10,7 +10,7 @@ from geomstats_ldp.inference.pair_hessian import shrink_hessian
 from geomstats_ldp.inference.sandwich import PairRegression, fit_regression
 from geomstats_ldp.protocol import InferenceRule
 from geomstats_ldp.schedules import coordinate_cycle
-from geomstats_ldp.server.regression import Window
+from geomstats_ldp.server.regression import RegressionSums
 
 #: P(|normal| > 5) = 6e-7; some dozens of entries are compared.
 MAX_Z = 5.0
@@ -22,8 +22,13 @@ def cycle_offsets(dim, n_cycles, radii):
 
 
 def window_sums(halves, offsets):
-    return Window(
-        len(halves), np.sum(offsets**2), halves.sum(axis=0), halves.T @ offsets, halves.T @ halves
+    return RegressionSums(
+        len(halves),
+        np.sum(offsets**2),
+        halves.sum(axis=0),
+        halves.T @ offsets,
+        halves.T @ halves,
+        np.zeros(halves.shape[1]),
     )
 
 

@@ -215,6 +215,45 @@ def test_profile_of_an_open_region_ends_at_the_working_region():
     assert interval[0, 1] - interval[0, 0] < 3.0
 
 
+def test_profile_asks_the_geometry_about_many_points_at_a_time(monkeypatch):
+    n_calls, retract = [], Geometry.retract
+    monkeypatch.setattr(Geometry, "retract", lambda *args: n_calls.append(1) or retract(*args))
+
+    def h(point):
+        return point[0] + point[1] ** 2
+
+    # Open, so that rays are followed to the edge; the interval took 3,728 calls, one a point.
+    ProfiledFunctional(h, region_of(weak_prediction(), radius=3.0)).interval(0.95)
+    assert len(n_calls) < 400
+    n_calls.clear()
+    ProfiledFunctional(h, region_of(make_prediction())).statistic(0.3)
+    assert len(n_calls) < 100
+
+
+def test_profile_finds_the_nearer_of_two_branches():
+    # h(u) = c on two lines; the least statistic is on the one that the zero of the score is near.
+    region = region_of(make_prediction(2, growth=0.0))
+    u, along = region.midpoint, np.linalg.inv(region.quadric(1.0)[0])
+    profile = ProfiledFunctional(lambda point: (point[0] - u[0] + 0.1) ** 2, region)
+    nearest = (0.3 - 0.1) ** 2 / along[0, 0]
+    assert profile.statistic(0.09) == pytest.approx(nearest, rel=1e-4)
+
+
+def test_profile_of_a_region_outside_of_the_working_region_has_no_interval():
+    known = make_prediction(growth=0.0)
+    known = PredictedScore(
+        known.value + 100.0, *(known.slope, known.covariance), known.pivot, known.growth
+    )
+    profile = ProfiledFunctional(lambda point: point[:2], region_of(known, radius=0.1))
+    assert np.isnan(profile.interval()).all() and profile.interval().shape == (2, 2)
+
+
+@pytest.mark.parametrize("value", [2.0, -5.0])
+def test_profile_of_a_value_that_h_never_takes(value):
+    region = region_of(make_prediction(5, growth=5.0), radius=3.0)
+    assert ProfiledFunctional(lambda point: np.sin(point[0]), region).statistic(value) == np.inf
+
+
 @pytest.mark.parametrize(
     "h, error", [(3, ProtocolError), (lambda point: np.nan, ValueError)], ids=["number", "nan"]
 )

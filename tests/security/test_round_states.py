@@ -91,7 +91,7 @@ def test_an_unchanged_file_is_read_and_is_of_its_plan(round_file, changed, serve
     again = load_server(io.BytesIO(changed(round_file)))
     for a, b in zip(again.state, server.state):
         np.testing.assert_array_equal(a, b)
-    with pytest.raises(MessageError, match="pairs, not rounds"):
+    with pytest.raises(MessageError, match="must have rounds"):
         RoundServer.load(io.BytesIO(saved))
     with pytest.raises(LDPError):
         Server.load(io.BytesIO(round_file))

@@ -10,12 +10,7 @@ from alembic.script import ScriptDirectory
 
 
 def migrate(engine):
-    """Bring the tables of a database to the newest version.
-
-    Parameters
-    ----------
-    engine : sqlalchemy Engine
-    """
+    """Bring the tables of a database to the newest version."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
     config.set_main_option("path_separator", "os")

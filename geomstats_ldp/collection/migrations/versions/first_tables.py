@@ -15,15 +15,18 @@ def _invited():
 
 def upgrade():
     """Make the tables."""
+    # What a collection is: one row.
     op.create_table(
         "study",
         sa.Column("id", sa.Integer, sa.CheckConstraint("id = 1"), primary_key=True),
         sa.Column("protocol", sa.Text, nullable=False),
-        sa.Column("description", sa.Text, nullable=False),
+        sa.Column("description", sa.Text, nullable=False),  # the study file, as JSON
         sa.Column("admin_hash", sa.LargeBinary(32), nullable=False),
         sa.Column("opened", sa.BigInteger, nullable=False),
     )
+    # SHA-256 of the one-time tokens.
     op.create_table("invitations", sa.Column("token_hash", sa.LargeBinary(32), primary_key=True))
+    # Questions dealt, one a token and round.
     op.create_table(
         "questions",
         sa.Column("token_hash", *_invited(), primary_key=True),
@@ -32,6 +35,8 @@ def upgrade():
         sa.Column("lease_until", sa.BigInteger, nullable=False),
     )
     op.create_index("questions_by_round", "questions", ["round", "direction"])
+    # Reports in the order in which they came, one a token. `candidate` is an integer of 64 bits
+    # less 2^63, or `grid` holds the integers of the Gaussian mechanism.
     op.create_table(
         "reports",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
@@ -43,6 +48,7 @@ def upgrade():
         sa.Column("grid", sa.LargeBinary),
         sqlite_autoincrement=True,
     )
+    # Rounds that were closed: the last report counted, and where the next one asks.
     op.create_table(
         "closings",
         sa.Column("round", sa.Integer, primary_key=True, autoincrement=False),
