@@ -30,7 +30,6 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     eigen,
     from_spectrum,
     product,
-    product_right_transposed,
     subtract,
     symmetrise,
 )
@@ -134,7 +133,7 @@ def _squared_cosines(twin, point, base_point):
     for i in range(width_of(twin.axes, point)):
         for j in range(width_of(twin.axes, point)):
             total[i, j] = point[i, j] + base_point[i, j] - (1.0 if i == j else 0.0)
-    product_right_transposed(twin.axes, total, total, twin.work[0])
+    product(twin.axes, total, total.T, twin.work[0])
     eigen(twin.axes, twin.work[0], twin.work[1])
 
 
@@ -161,7 +160,7 @@ def _exp(twin, tangent_vec, base_point, out):
     vectors, scratch = twin.work[1], twin.work[2]
     even, odd, turned, rotation = twin.work[3], twin.work[4], twin.work[5], twin.work[6]
     # I + V^2 is well conditioned, and has the eigenvectors of V^2.
-    product_right_transposed(twin.axes, tangent_vec, tangent_vec, spectrum)
+    product(twin.axes, tangent_vec, tangent_vec.T, spectrum)
     for i in range(n):
         spectrum[i, i] += 1.0
     eigen(twin.axes, spectrum, vectors)
@@ -207,7 +206,7 @@ def _log(twin, point, base_point, out):
 def _dist(twin, point_a, point_b):
     gap, spectrum, vectors = twin.work[2], twin.work[0], twin.work[1]
     subtract(twin.axes, point_a, point_b, gap)
-    product_right_transposed(twin.axes, gap, gap, spectrum)
+    product(twin.axes, gap, gap.T, spectrum)
     eigen(twin.axes, spectrum, vectors)
     squared = 0.0
     for i in range(width_of(twin.axes, point_a)):

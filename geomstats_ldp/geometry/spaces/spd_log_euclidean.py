@@ -40,8 +40,6 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     eigenbasis,
     exp_congruence,
     product,
-    product_left_transposed,
-    product_right_transposed,
     subtract,
     symmetrise,
 )
@@ -175,7 +173,7 @@ def _times_slopes(twin, vector, is_inverse, out):
     """Write a vector in the eigenbasis of `twin.work[:2]`, times or over the differences of log."""
     spectrum, vectors, scratch = twin.work[0], twin.work[1], twin.work[2]
     product(twin.axes, vector, vectors, scratch)
-    product_left_transposed(twin.axes, vectors, scratch, out)
+    product(twin.axes, vectors.T, scratch, out)
     for i in range(width_of(twin.axes, out)):
         for j in range(width_of(twin.axes, out)):
             slope = _log_slope(spectrum[i, i], spectrum[j, j])
@@ -214,12 +212,12 @@ def _log_difference(twin, point, base_point):
     eigenbasis(twin.axes, point, end_spectrum, end_vectors)
     subtract(twin.axes, point, base_point, out)
     product(twin.axes, out, end_vectors, scratch)
-    product_left_transposed(twin.axes, vectors, scratch, out)
+    product(twin.axes, vectors.T, scratch, out)
     for i in range(width_of(twin.axes, out)):
         for j in range(width_of(twin.axes, out)):
             out[i, j] *= _log_slope(spectrum[i, i], end_spectrum[j, j])
     product(twin.axes, vectors, out, scratch)
-    product_right_transposed(twin.axes, scratch, end_vectors, out)
+    product(twin.axes, scratch, end_vectors.T, out)
     symmetrise(twin.axes, out)
 
 

@@ -49,32 +49,10 @@ def product(axes, a, b, out):
 
 
 @jitable
-def product_left_transposed(axes, a, b, out):
-    """Write a^T b to out."""
-    for i in range(width_of(axes, a)):
-        for j in range(width_of(axes, a)):
-            total = 0.0
-            for k in range(width_of(axes, a)):
-                total += a[k, i] * b[k, j]
-            out[i, j] = total
-
-
-@jitable
-def product_right_transposed(axes, a, b, out):
-    """Write a b^T to out."""
-    for i in range(width_of(axes, a)):
-        for j in range(width_of(axes, a)):
-            total = 0.0
-            for k in range(width_of(axes, a)):
-                total += a[i, k] * b[j, k]
-            out[i, j] = total
-
-
-@jitable
 def congruence(axes, a, b, scratch, out):
     """Write the symmetric part of a b a^T to out."""
     product(axes, a, b, scratch)
-    product_right_transposed(axes, scratch, a, out)
+    product(axes, scratch, a.T, out)
     symmetrise(axes, out)
 
 
@@ -202,7 +180,7 @@ def from_spectrum(axes, vectors, spectrum, scratch, out):
     for i in range(width_of(axes, out)):
         for j in range(width_of(axes, out)):
             scratch[i, j] = vectors[i, j] * spectrum[j, j]
-    product_right_transposed(axes, scratch, vectors, out)
+    product(axes, scratch, vectors.T, out)
     symmetrise(axes, out)
 
 
@@ -216,4 +194,4 @@ def exp_congruence(axes, vectors, spectrum, scratch, out):
         scale = math.exp(0.5 * spectrum[j, j])
         for i in range(width_of(axes, out)):
             scratch[i, j] = scale * vectors[i, j]
-    product_right_transposed(axes, scratch, scratch, out)
+    product(axes, scratch, scratch.T, out)
