@@ -15,7 +15,7 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.moment_bounds import check_moment_bound
 from geomstats_ldp.losses.target_hessian import TargetHessian
-from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.serialization import plain_record
 from geomstats_ldp.validation import finite_array
 
 
@@ -366,9 +366,8 @@ class Loss(ABC):
             The name and, by default, each parameter of the constructor with the attribute that is
             called like it.
         """
-        values = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-        plain = {k: nested_tuple(v) if isinstance(v, np.ndarray) else v for k, v in values.items()}
-        return {"name": self.name, **plain}
+        parameters = inspect.signature(type(self)).parameters
+        return plain_record(self.name, {name: getattr(self, name) for name in parameters})
 
     def twin(self) -> tuple | None:
         """Record that selects the compiled score, or None if the loss has none."""

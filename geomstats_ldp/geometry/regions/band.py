@@ -11,7 +11,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
 from geomstats_ldp.geometry.spaces.symmetric_matrices import eigenbasis
-from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.serialization import plain_record
 from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_bool, check_integer, check_positive
 
@@ -80,13 +80,7 @@ class SpectralBand(NamedTuple):
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
-        return {
-            "name": "spectral_band",
-            "center": nested_tuple(self.center),
-            "lower": float(self.lower),
-            "upper": float(self.upper),
-            "holds_queries": bool(self.holds_queries),
-        }
+        return plain_record("spectral_band", self._asdict())
 
 
 def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = False) -> SpectralBand:
