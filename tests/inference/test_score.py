@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
-from geomstats.geometry.hypersphere import Hypersphere
 from scipy import stats
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, Tuning
@@ -294,44 +293,6 @@ def test_pairs_predict_where_the_iterates_have_not_arrived():
         covered += explicit_statistic(known, target - mean.estimate_) <= stats.chi2.ppf(0.95, 2)
     assert gone > 0.1  # ten standard errors
     assert abs(covered / n - 0.95) < MAX_Z * math.sqrt(0.95 * 0.05 / n)
-
-
-def test_rounds_of_principal_directions_predict_exactly():
-    """Without noise the prediction is zero at the eigenvector, however far queries were."""
-    S = np.diag([2.0, 1.2, 0.4, 0.1])
-    rows = np.concatenate([np.sqrt(4 * S), -np.sqrt(4 * S)])
-    start = np.array([1.0, 0.5, 0.2, -0.1])
-    pca = PrivatePCA(
-        norm_bound=3.0,
-        epsilon=math.inf,
-        initial_point=start,
-        n_rounds=3,
-        random_state=0,
-        tuning=Tuning(engine="geomstats"),  # without compilation
-    )
-    server = pca.start().server_
-    for _ in range(3):
-        points = server.points(server.round)
-        for index, query in enumerate(points):
-            score = -(S @ query - query @ S @ query * query)
-            frame = server.protocol.geometry.coordinates(score, query)
-            number = np.full(2, server.round), np.full(2, index)
-            server.add_coords(*number, np.stack([frame, frame]))
-        server.close_round()
-    known = server.predict_scores()
-    target = np.eye(4)[0]
-    geometry = Geometry(Hypersphere(3), server.protocol.geometry.reference, retraction="projection")
-    estimate = server.estimate()
-    coords = geometry.coordinates(geometry.inverse_retract(target, estimate), estimate)
-    assert np.linalg.norm(coords) < 0.05
-    # up to the square of the score itself, g (g . u)
-    size = np.linalg.norm(known.value)
-    assert (
-        np.linalg.norm(known.value + known.slope @ coords) < 2 * size * np.linalg.norm(coords) ** 2
-    )
-    gaps = np.linalg.eigvalsh(known.slope)
-    assert len(rows) == 8 and np.all(gaps > 0)
-    np.testing.assert_allclose(gaps, [0.8, 1.6, 1.9], rtol=0.02)
 
 
 def test_kinds_of_an_estimator():
