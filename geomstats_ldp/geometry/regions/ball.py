@@ -68,7 +68,8 @@ class GeodesicBall(NamedTuple):
         -------
         depth : array, shape [...]
         """
-        return self.radius - geometry.dist(points, self.center)
+        # From the centre: matrices far out may not be definite to floating point.
+        return self.radius - geometry.dist(self.center, points)
 
     def widened(self, reach: float) -> GeodesicBall:
         """Region that holds everything within a geodesic distance of this one.
