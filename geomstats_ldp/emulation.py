@@ -16,6 +16,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.data_reader import DataReader, RowQueue
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry.elementwise import assign
+from geomstats_ldp.losses.returned import compiled_scores
 from geomstats_ldp.mechanisms import make_streams
 from geomstats_ldp.participant import participant_scratch, respond_into
 from geomstats_ldp.schedules import Schedule
@@ -210,7 +211,8 @@ class _Run(DataReader):
         variates = self.mechanisms[group].draw(len(rows), streams)
         messages = np.empty((len(rows) * self._server.keeps_messages, *self.geometry.shape))
         self._crowds[group].server.group[0] = group
-        self._compute(self._crowds[group], self._state, rows, variates, messages)
+        with compiled_scores(self.loss):
+            self._compute(self._crowds[group], self._state, rows, variates, messages)
         return group, messages
 
     def _answer_rest(self, streams):

@@ -58,6 +58,8 @@ class PrivateRegression(BasePrivateEstimator):
     #: Correlated features make eigenvalues of different size: the small ones would be shrunk most.
     _hessian = "raw"
 
+    _n_targets = 1
+
     #: Largest predictor of a row at the bound, relative to `_target_unit`.
     _widest: ClassVar[float] = _WIDEST_PREDICTOR
 
@@ -101,13 +103,6 @@ class PrivateRegression(BasePrivateEstimator):
                 f"X must have {known[0] - 1} features to fit initial_point, which holds "
                 f"{self._entries}; got {rows.shape[1] - 1}"
             )
-
-    def _known_width(self):
-        shape = self._known_shape()
-        return None if shape is None else shape[0] - 1
-
-    def _n_features_of(self, rows):
-        return rows.shape[1] - 1
 
     def _width(self):
         return self.protocol_.geometry.dim - int(self._constant() > 0)

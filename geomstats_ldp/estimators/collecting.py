@@ -50,6 +50,9 @@ class Collecting:
     #: Fewest columns of two-dimensional data that the model makes sense for.
     _min_features = 1
 
+    #: Targets that a row of data has beside its features.
+    _n_targets = 0
+
     #: Losses that a protocol of this estimator may have.
     _losses: Sequence[Loss | type[Loss]]
 
@@ -86,7 +89,7 @@ class Collecting:
     def _known_width(self):
         """Width of the data if the parameters fix it, else None."""
         shape = self._known_shape()
-        return None if shape is None else shape[0]
+        return None if shape is None else shape[0] - self._n_targets
 
     def _check_known_shape(self, name, rows):
         """Blame rows, not the parameters that stand for all of them, where the two differ."""
@@ -348,21 +351,20 @@ class Collecting:
 
     def _width(self):
         """Second dimension of the data of the current protocol."""
-        return self.protocol_.geometry.shape[0]
+        return self.protocol_.user_coordinates.space.shape[0]
 
     @property
     def estimate_(self) -> np.ndarray:
         """The estimate, from the messages received so far."""
         check_is_fitted(self, "server_")
-        point, coordinates = self.server_.estimate(), self._coordinates()
-        return point if coordinates is None else coordinates.from_internal(point)
+        return self._coordinates().from_internal(self.server_.estimate())
 
     def _refresh(self):
         self.n_participants_ = self.server_.n_participants
 
     def _coordinates(self):
-        """Coordinates of the user, None where they are those of the protocol."""
-        return None
+        """Coordinates of the user, in which parameters go in and out."""
+        return self.protocol_.user_coordinates
 
 
 def _engine_for(engine, protocol):

@@ -65,8 +65,7 @@ class Emulating(Collecting):
         return self._check_rows(X, dtype=[np.float64, np.float32])
 
     def _n_features_of(self, rows):
-        """Features of a row, which may have a target beside them."""
-        return rows.shape[1]
+        return rows.shape[1] - self._n_targets
 
     def _fit_rows(self, rows):
         """Fit to data, each row with its target if there is one."""
@@ -177,7 +176,8 @@ class Emulating(Collecting):
         score : float
         """
         check_is_fitted(self, "server_")
-        return -self._mean_loss(self._to_internal(self._check_rows(X, reset=False)))
+        rows = self._check_rows(X, reset=False)
+        return -self._mean_loss(self._coordinates().to_internal(rows))
 
     def _mean_loss(self, rows):
         """Mean loss of rows at the estimate, without bounds: these differ between candidates."""

@@ -91,11 +91,7 @@ class Inferring(Collecting):
         check_choice("kind", kind, KINDS)
         sandwich, prediction = self._sandwich(), self._prediction(kind)
         place = self.protocol_.geometry, self.server_.estimate()
-        rest: dict[str, Any] = {
-            "level": level,
-            "working_region": self.protocol_.working_region,
-            "coordinates": self._coordinates(),
-        }
+        rest: tuple[Any, Any, Any] = level, self.protocol_.working_region, self._coordinates()
         calibration = self._calibration(anytime, kind)
         if self._n_warned_of != self.server_.n_participants:  # fit() said so
             notices.warn_if_cut(self.server_)
@@ -103,11 +99,11 @@ class Inferring(Collecting):
         if kind == "score":
             place = chart_of_scores(self.protocol_), place[1]
             calibration = self._widened(calibration, prediction.covariance, moment_bound)
-            region = ScoreRegion(*place, prediction, calibration=calibration, **rest)
+            region = ScoreRegion(*place, prediction, *rest, calibration)
         else:
             score_covariance = sandwich.hessian @ sandwich.covariance @ sandwich.hessian
             calibration = self._widened(calibration, score_covariance, moment_bound)
-            region = WaldRegion(*place, sandwich.covariance, calibration=calibration, **rest)
+            region = WaldRegion(*place, sandwich.covariance, *rest, calibration)
             notices.warn_about_hessian(sandwich)
             notices.warn_if_weak(sandwich, prediction, self.protocol_.inference)
         notices.warn_about_region(region)
@@ -287,8 +283,11 @@ class Inferring(Collecting):
     def diagnostics_(self) -> dict[str, Any]:
         """How the run went: counts, safeguards, and the regression once there is one."""
         check_is_fitted(self, "server_")
-        rounds = self.protocol_.rounds is not None
-        report = _round_report(self.server_) if rounds else _pair_report(self.server_)
+        server, in_pairs = self.server_, self.protocol_.rounds is None
+        report = {"engine": server.engine.name, "n_participants": server.n_participants}
+        report |= _pair_report(server) if in_pairs else _round_report(server)
+        if self.protocol_.groups is not None:
+            report["groups"] = server.groups()
         if self._clipping is not None:
             report["clipped_share"] = self._clipping.share
         try:
@@ -309,9 +308,7 @@ def _pair_report(server):
     safeguards, n_directions = server.state.safeguards, len(server.protocol.directions)
     n_groups = len(server.protocol.mechanisms)
     windows = windows_of_groups(server.state.sums, n_groups, n_directions)
-    report = {
-        "engine": server.engine.name,
-        "n_participants": server.n_participants,
+    return {
         "n_pending": len(server.pending),
         "n_pairs": server.n_pairs,
         "n_regression_pairs": sum(int(part.n_pairs) for part in windows),
@@ -319,21 +316,12 @@ def _pair_report(server):
         "n_projected_updates": int(safeguards[N_PROJECTED]),
         "last_safeguard": int(safeguards[LAST_SAFEGUARD]),
     }
-    return _with_groups(report, server)
 
 
 def _round_report(server):
     """Counts of a collection in rounds."""
-    report = {
-        "engine": server.engine.name,
-        "n_participants": server.n_participants,
+    return {
         "n_rounds_closed": server.n_closed,
         "answers_by_round": server.state.counts.sum(axis=1).tolist(),
         "is_complete": server.is_complete,
     }
-    return _with_groups(report, server)
-
-
-def _with_groups(report, server):
-    """Report on a collection, and on its groups where there are some."""
-    return report if server.protocol.groups is None else report | {"groups": server.groups()}

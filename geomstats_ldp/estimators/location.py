@@ -29,28 +29,24 @@ class LocationEstimator(BasePrivateEstimator):
     def _known_shape(self):
         return super()._known_shape() if self.space is None else tuple(self.space.shape)
 
+    def _user_coordinates(self, width):
+        return UserCoordinates(self._user_space(width))
+
     def _make_space(self, width):
-        return self._coordinates(width).internal_space
+        return self._user_coordinates(width).internal_space
 
     def _make_center(self, space):
         if self.initial_point is None:
             return origin_of(space)
-        coordinates = self._coordinates(space.dim)
+        coordinates = self._user_coordinates(space.dim)
         point = finite_array("initial_point", self.initial_point, tuple(coordinates.space.shape))
         return coordinates.to_internal(point, "initial_point")
 
-    def _coordinates(self, width=None):
-        return UserCoordinates(self._user_space(self.n_features_in_ if width is None else width))
-
     def _coordinates_name(self, width):
-        return self._coordinates(width).name
+        return self._user_coordinates(width).name
 
     def _to_internal(self, X):
-        return self._coordinates(X.shape[-1]).to_internal(X)
-
-    def _width(self):
-        shape = self.protocol_.geometry.shape
-        return shape[0] if self.space is None else self.space.shape[0]
+        return self._user_coordinates(X.shape[-1]).to_internal(X)
 
     # ---------------------------------------------------------------- scikit-learn
 

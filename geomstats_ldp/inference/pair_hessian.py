@@ -10,11 +10,10 @@ import numpy as np
 from geomstats_ldp.score_regression.blocks import blocks_of, joined_bounds, known_multiple
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
-    deviatoric_size,
+    errors_in_range,
     guard_of_error,
     shrink,
     spherical_part,
-    spherical_size,
 )
 
 if TYPE_CHECKING:
@@ -52,8 +51,9 @@ def guarded_hessian(
             unclipped, block.rule, protocol.hessian_bound, n_participants
         )
         noise, floor = block.of(score_covariance), bounds["hessian_floor"]
+        error = np.sqrt(hessian_error(own, kept, noise, block.rule, flat))
         hessian[block.place, block.place] = usable
-        guards[block.place] = guard_factor(own, usable, kept, noise, floor, block.rule, flat)
+        guards[block.place] = guard_of_error(error, usable, floor, block.rule)
         limits.append(bounds)
     return hessian, guards, joined_bounds(limits)
 
@@ -106,15 +106,7 @@ def hessian_error(regression, kept, score_covariance, rule, flat=None):
     deviatoric = (1 + kept) / 2 * (free - 1) * spherical
     if flat is not None:
         spherical *= (1 + kept) / 2
-    if rule.hessian_range is not None:
-        spherical = min(spherical, spherical_size(dim, rule.hessian_range))
-        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
+    spherical, deviatoric = errors_in_range(spherical, deviatoric, dim, rule.hessian_range)
     if rule.hessian == "isotropic":
         deviatoric = 0.0
     return (spherical + deviatoric) * dim**2 / free
-
-
-def guard_factor(regression, hessian, kept, score_covariance, floor, rule, flat=None):
-    """Finite-sample guard for the error that the pair regression leaves; see `guard_of_error`."""
-    error = np.sqrt(hessian_error(regression, kept, score_covariance, rule, flat))
-    return guard_of_error(error, hessian, floor, rule)

@@ -16,10 +16,16 @@ from geomstats_ldp.inference.score import ScoreRegion
 _N_RAYS = 256
 _N_STARTS = 3
 
+#: The same where a value of h is given.
+_N_RAYS_OF_VALUE = 8
+
 _TINY = np.finfo(float).tiny
 
 #: Constraints, relative to their size, are kept to this.
 _SLACK = 1e-6
+
+#: Steps of derivatives, relative to the way that is searched: the root of the rounding.
+_STEP = 1.5e-8
 
 
 class ProfiledFunctional:
@@ -52,14 +58,17 @@ class ProfiledFunctional:
     def __init__(self, h: Callable, region: ScoreRegion):
         check_function(h)
         self._h, self._region = h, region
-        self.estimate = self._value(np.zeros(region.dim))
+        self.estimate = self._values(np.zeros((1, region.dim)))[0]
 
-    def _value(self, coords):
-        # An optimiser may try points far beyond anything a region can hold.
-        length = np.linalg.norm(coords)
-        if length > self._region.longest:
-            coords = coords * (self._region.longest / length)
-        return check_values(self._h(self._region.points_at(coords)))
+    def _values(self, coords):
+        """H at points with given frame coordinates, shape [n, dim]: shape [n, r]."""
+        # An optimiser may try points far beyond anything a region can hold, and lose its way.
+        lengths = np.linalg.norm(coords, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all():
+            return np.full((len(coords), len(self.estimate)), np.nan)
+        longest = self._region.longest
+        points = self._region.points_at(coords * (longest / np.maximum(lengths, longest)))
+        return np.array([check_values(self._h(point)) for point in points])
 
     def interval(self, level: float = 0.95) -> np.ndarray:
         """Confidence interval of each component.
@@ -73,7 +82,7 @@ class ProfiledFunctional:
         -------
         interval : array, shape [r, 2]
             Lower and upper ends. Where the score region is open they are those within the working
-            region.
+            region; NaN where no point of it lies in the working region.
 
         Raises
         ------
@@ -81,47 +90,42 @@ class ProfiledFunctional:
             If the level is not a number in (0, 1).
         """
         region = self._region.for_one_number(level)
+        coords = np.concatenate([region.midpoint[None], region.boundary_coordinates(_N_RAYS)])
+        coords = np.concatenate([coords, *self._linear_ends(region)])
+        coords = coords[np.min(region.room(coords), axis=1) >= -_SLACK]
+        if len(coords) == 0:
+            return np.full((len(self.estimate), 2), np.nan)
+        values = self._values(coords)
         ends = [
-            [self._extreme(region, lambda u, i=i: self._value(u)[i], side) for side in (1.0, -1.0)]
+            [self._extreme(region, i, side, coords, values[:, i]) for side in (1.0, -1.0)]
             for i in range(len(self.estimate))
         ]
         return np.array(ends)
 
-    def _extreme(self, region, value, side):
-        """Smallest (side 1) or largest (side -1) value of a function of coordinates."""
-        coords = np.concatenate([region.midpoint[None], region.boundary_coordinates(_N_RAYS)])
-        coords = np.concatenate([coords, self._linear_ends(region, value)])
-        coords = coords[[np.min(region.room(one)) >= -_SLACK for one in coords]]
-        values = np.array([side * value(one) for one in coords])
-        best = float(values.min())
-        for start in coords[np.argsort(values)[:_N_STARTS]]:
-            best = min(best, self._polished(region, value, side, start, best))
+    def _extreme(self, region, component, side, coords, values):
+        """Smallest (side 1) or largest (side -1) value of a component, known at some points."""
+        best = float(np.min(side * values))
+        for start in coords[np.argsort(side * values)[:_N_STARTS]]:
+            best = min(best, self._polished(region, component, side, start, best))
         return side * best
 
-    def _linear_ends(self, region, value):
-        """Where a linear function with the gradient at the midpoint is largest and smallest."""
+    def _linear_ends(self, region):
+        """Where linear functions with the gradients at the midpoint are largest and smallest."""
         if region.is_open:
-            return np.empty((0, region.dim))
-        gradient = optimize.approx_fprime(region.midpoint, value, 1e-6)
+            return []
+        _, gradients = _with_slopes(self._values, region.midpoint, np.eye(region.dim))
         root = (region.semi_axis_lengths[:, None] * region.semi_axes).T
-        along = root.T @ gradient
-        end = root @ along / max(float(np.linalg.norm(along)), _TINY)
-        return np.stack([region.midpoint + end, region.midpoint - end])
+        along = gradients @ root
+        ends = along @ root.T / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), _TINY)
+        return [region.midpoint + ends, region.midpoint - ends]
 
-    def _polished(self, region, value, side, start, best):
-        scale = max(float(np.linalg.norm(start - region.midpoint)), _TINY)
-
-        def place(steps):
-            return start + scale * steps
-
-        with np.errstate(all="ignore"):
-            found = optimize.minimize(
-                lambda steps: side * value(place(steps)),
-                np.zeros(region.dim),
-                method="SLSQP",
-                constraints={"type": "ineq", "fun": lambda steps: region.room(place(steps))},
-            )
-        end = place(found.x)
+    def _polished(self, region, component, side, start, best):
+        found, end = _least(
+            lambda coords: side * self._values(coords)[:, component],
+            ("ineq", region.room),
+            start,
+            _unit(region),
+        )
         is_fine = np.isfinite(end).all() and np.min(region.room(end)) >= -_SLACK
         return float(found.fun) if is_fine else best
 
@@ -143,29 +147,33 @@ class ProfiledFunctional:
             If the shape is wrong.
         """
         value = check_value(value, self.estimate)
-        region, best = self._region, np.inf
-        lengths = region.semi_axis_lengths[np.isfinite(region.semi_axis_lengths)]
-        scale = float(max(lengths, default=region.working_region.radius))
-        rays = region.midpoint + 0.5 * (region.boundary_coordinates(8) - region.midpoint)
-        for start in np.concatenate([region.midpoint[None], rays]):
-            if np.array_equal(self._value(start), value):
+        statistic, unit, best = self._region.prediction.statistic, _unit(self._region), np.inf
+        for start in self._starts(value, unit):
+            if np.array_equal(self._values(start[None])[0], value):
                 # Where h does not change there is nothing to follow.
-                best = min(best, float(region.prediction.statistic(start)))
-            with np.errstate(all="ignore"):
-                found = optimize.minimize(
-                    lambda steps, start=start: region.prediction.statistic(start + scale * steps),
-                    np.zeros(region.dim),
-                    method="SLSQP",
-                    constraints={
-                        "type": "eq",
-                        "fun": lambda steps, start=start: (
-                            self._value(start + scale * steps) - value
-                        ),
-                    },
-                )
+                best = min(best, float(statistic(start)))
+            constraint = "eq", lambda coords: self._values(coords) - value
+            found, _ = _least(statistic, constraint, start, unit)
             if found.success and np.isfinite(found.fun):
                 best = min(best, float(found.fun))
         return best
+
+    def _starts(self, value, unit):
+        """Points from which h, if it were linear, would reach a value at the least statistic.
+
+        All of an open region, whose statistic is far from quadratic.
+        """
+        middle = self._region.midpoint
+        rays = middle + 0.5 * (self._region.boundary_coordinates(_N_RAYS_OF_VALUE) - middle)
+        starts, lengths = np.concatenate([middle[None], rays]), []
+        if self._region.is_open:
+            return starts
+        for start in starts:
+            found, slopes = _with_slopes(self._values, start, unit)
+            place = np.linalg.solve(unit, start - middle)
+            end = np.linalg.lstsq(slopes, value - found + slopes @ place, rcond=None)[0]
+            lengths.append(np.linalg.norm(end))
+        return starts[np.argsort(lengths)[:_N_STARTS]]
 
     def pvalue(self, value: ArrayLike) -> float:
         """P-value of the test that h of the parameter is `value`; see `statistic`."""
@@ -186,3 +194,57 @@ class ProfiledFunctional:
         """
         quantile = self._region.calibration.quantile(check_level(level), len(self.estimate))
         return bool(self.statistic(value) <= quantile)
+
+
+def _with_slopes(function, coords, unit):
+    """Values at a point, shape [...], and derivatives along the columns of a matrix, [..., dim].
+
+    By forward differences, all at once: calls of the geometry are what costs time.
+    """
+    value, *moved = function(coords + _STEP * np.concatenate([np.zeros((1, len(coords))), unit.T]))
+    return value, (np.array(moved) - value).T / _STEP
+
+
+def _unit(region):
+    """Semi-axes of a region, one a column: in units of these a region is about a ball."""
+    radius = region.working_region.radius
+    lengths = np.clip(region.semi_axis_lengths, _STEP * radius, radius)
+    return (lengths[:, None] * region.semi_axes).T
+
+
+def _least(function, constraint, start, unit):
+    """Least value of a function of points about a start, under a constraint, by SLSQP.
+
+    Parameters
+    ----------
+    function : callable
+        Maps coordinates, shape [n, dim], to numbers, shape [n].
+    constraint : pair of str and callable
+        "eq" or "ineq", and a function from coordinates to vectors, shape [n, n_constraints].
+    start : array, shape [dim]
+    unit : array, shape [dim, dim]
+        Columns of which the steps are multiples.
+
+    Returns
+    -------
+    found : OptimizeResult
+    end : array, shape [dim]
+    """
+    kind, bounded = constraint
+
+    def slopes(function):
+        return lambda steps: _with_slopes(function, start + unit @ steps, unit)
+
+    with np.errstate(all="ignore"):
+        found = optimize.minimize(
+            slopes(function),
+            np.zeros(len(start)),
+            jac=True,
+            method="SLSQP",
+            constraints={
+                "type": kind,
+                "fun": lambda steps: bounded((start + unit @ steps)[None])[0],
+                "jac": lambda steps: slopes(bounded)(steps)[1],
+            },
+        )
+    return found, start + unit @ found.x

@@ -10,7 +10,7 @@ import numpy as np
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference.sandwich import SandwichEstimate
 from geomstats_ldp.score_regression import ScoreFit, fewest_participants
-from geomstats_ldp.score_regression.blocks import blocks_of, rows_of_error
+from geomstats_ldp.score_regression.blocks import BOUNDS, blocks_of, rows_of_error
 from geomstats_ldp.score_regression.fit import hedged_step
 from geomstats_ldp.score_regression.hessian_error import guard_of_covariance, mean_product
 from geomstats_ldp.score_regression.shrinkage import (
@@ -80,11 +80,8 @@ def estimate_round_sandwich(fit: ScoreFit | None, protocol: Protocol) -> Sandwic
         hessian=fit.hessian,
         score_covariance=fit.score_covariance,
         covariance=(covariance + covariance.T) / 2,
-        hessian_floor=fit.hessian_floor,
-        hessian_bound=fit.hessian_bound,
-        hessian_floor_active=fit.hessian_floor_active,
-        hessian_bound_active=fit.hessian_bound_active,
         guard=float(guard),
+        **{name: getattr(fit, name) for name in BOUNDS},
     )
 
 
@@ -118,8 +115,7 @@ def _guarded(fit, protocol, blocks):
 
     It is no less than what the Hessian is known to be.
     """
-    rule, plan = protocol.inference, protocol.rounds
-    asks_once = plan is not None and plan.query is not None
+    rule, asks_once = protocol.inference, protocol.rounds.query is not None
     guards, slope = [], np.zeros_like(fit.hessian)
     for block, errors in zip(blocks, fit.errors):
         hessian = block.of(fit.hessian)

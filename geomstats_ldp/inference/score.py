@@ -154,8 +154,8 @@ class ScoreRegion(TangentRegion):
         is_low = self.statistic_at(steps) < self.threshold / 2
         near = np.linalg.norm(steps, axis=1) <= self.longest
         allowed = steps[is_low & near]
-        inside = [coords for coords in allowed if self._depth(coords) >= 0]
-        return inside[0] if inside else (allowed[-1] if len(allowed) else zero)
+        inside = allowed[self._depths(allowed) >= 0]
+        return inside[0] if len(inside) else (allowed[-1] if len(allowed) else zero)
 
     # ---------------------------------------------------------------- size and shape
 
@@ -190,9 +190,8 @@ class ScoreRegion(TangentRegion):
             return super().outline(directions)
         rays = np.reshape(directions @ self.semi_axes, (-1, self.dim))
         square, slope, rest = self._along(rays)
-        roots = [_first_root(a, b, rest) for a, b in zip(square, slope)]
-        lengths = np.array([self._cut(ray, length) for ray, length in zip(rays, roots)])
-        ends = self.midpoint + lengths[:, None] * rays
+        roots = np.array([_first_root(a, b, rest) for a, b in zip(square, slope)])
+        ends = self.midpoint + self._cut(rays, roots)[:, None] * rays
         return ends.reshape(directions.shape)
 
     def _along(self, rays):
@@ -203,17 +202,20 @@ class ScoreRegion(TangentRegion):
         rest = self.midpoint @ (form @ self.midpoint + 2 * linear) + constant
         return square, slope, rest
 
-    def _cut(self, ray, length):
-        """Length at which a ray from the midpoint leaves the region or the working region."""
-        length = min(length, self.longest)
-        if self._depth(self.midpoint + length * ray) >= 0 or self._depth(self.midpoint) < 0:
-            return length
-        low, high = 0.0, length
+    def _cut(self, rays, lengths):
+        """Lengths at which rays from the midpoint leave the region or the working region."""
+        lengths = np.minimum(lengths, self.longest)
+        is_out = self._depths(self.midpoint + lengths[:, None] * rays) < 0
+        if self._depths(self.midpoint) < 0 or not np.any(is_out):
+            return lengths
+        high = lengths[is_out]
+        low = np.zeros_like(high)
         for _ in range(_N_HALVINGS):
             middle = (low + high) / 2
-            is_inside = self._depth(self.midpoint + middle * ray) >= 0
-            low, high = (middle, high) if is_inside else (low, middle)
-        return low
+            is_inside = self._depths(self.midpoint + middle[:, None] * rays[is_out]) >= 0
+            low, high = np.where(is_inside, middle, low), np.where(is_inside, high, middle)
+        lengths[is_out] = low
+        return lengths
 
     @property
     def longest(self) -> float:
@@ -221,21 +223,21 @@ class ScoreRegion(TangentRegion):
         return _FARTHEST * self.working_region.radius
 
     def room(self, coords: np.ndarray) -> np.ndarray:
-        """How far inside the region a point is, in parts of its size; negative outside.
+        """How far inside the region points are, in parts of its size; negative outside.
 
         Parameters
         ----------
-        coords : array, shape [dim]
+        coords : array, shape [..., dim]
 
         Returns
         -------
-        room : array, shape [1] or [2]
+        room : array, shape [..., 1] or [..., 2]
             By the statistic and, where it matters, by the working region.
         """
-        room = [1 - float(self.statistic_at(coords)) / self.threshold]
+        room = [1 - self.statistic_at(coords) / self.threshold]
         if not self._is_whole:
-            room.append(self._depth(coords) / self.working_region.radius)
-        return np.array(room)
+            room.append(self._depths(coords) / self.working_region.radius)
+        return np.stack(room, axis=-1)
 
     def for_one_number(self, level: float) -> ScoreRegion:
         """Region of the points whose statistic is at most what an interval of one number allows.
@@ -262,11 +264,12 @@ class ScoreRegion(TangentRegion):
     def _is_whole(self):
         return self.is_informative
 
-    def _depth(self, coords):
-        """Depth in the working region of the point at given coordinates."""
+    def _depths(self, coords):
+        """Depth in the working region of the points at given coordinates, shape [...]."""
         with np.errstate(all="ignore"):
-            depth = self.working_region.depth(self.geometry, self._retract(coords[None])[0])
-        return depth if math.isfinite(depth) else -math.inf
+            points = self._retract(coords.reshape(-1, self.dim))
+            depths = self.working_region.depth(self.geometry, points).reshape(coords.shape[:-1])
+        return np.where(np.isfinite(depths), depths, -np.inf)
 
     def marginal_intervals(self) -> np.ndarray:
         """Intervals of the single frame coordinates, shape [dim, 2].

@@ -64,7 +64,8 @@ def spectrum_of(learnt: LearntMoment) -> Spectrum:
     components = ordered_components(learnt.matrix, learnt.projection)
     outside = null_space(components).T
     others = ordered_components(learnt.matrix, outside.T @ outside)
-    squares = _derivatives(learnt, np.concatenate([components, others[:1]]))
+    ends = np.concatenate([components, others[:1]])
+    squares = np.einsum("ia,mab,ib->im", ends, learnt.matrices, ends)  # derivatives of u^T S u
     rest = np.einsum("ia,mab,ib->m", outside, learnt.matrices, outside) / len(outside)
     jacobian = squares[:-1] - rest
     covariance = jacobian @ learnt.covariance @ jacobian.T
@@ -73,11 +74,6 @@ def spectrum_of(learnt: LearntMoment) -> Spectrum:
     tied = gaps @ learnt.coefficients < _TIE * errors
     ties = tuple((np.flatnonzero(tied) + 1).tolist())
     return Spectrum(components, jacobian @ learnt.coefficients, jacobian, covariance, ties)
-
-
-def _derivatives(learnt, vectors):
-    """Derivatives of u^T S u by the coefficients of the moment, shape [n, m]."""
-    return np.einsum("ia,mab,ib->im", vectors, learnt.matrices, vectors)
 
 
 def explained_variance(

@@ -8,6 +8,7 @@ import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.losses.clipping import clip_to_norm
+from geomstats_ldp.losses.returned import checked_scores
 from geomstats_ldp.score_regression.curvature import CENTER, difference_reach
 from geomstats_ldp.validation import check_bool
 
@@ -50,7 +51,7 @@ def curvature(loss, geometry, point, directions, reach, data):
 def _score_along(loss, geometry, point, offset, data):
     """Scores at an offset from a point, shape [n, dim], in the frame there."""
     end = geometry.exp(geometry.lift(offset, point), point)
-    return geometry.coordinates(loss.score(geometry, end, data), end)
+    return geometry.coordinates(checked_scores(loss, geometry, end, data), end)
 
 
 def curvature_answers(

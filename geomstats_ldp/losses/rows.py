@@ -14,6 +14,7 @@ from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.losses.radial import RadialLoss
+from geomstats_ldp.losses.returned import checked
 from geomstats_ldp.validation import check_shape, finite_array
 
 #: Distances this far below the injectivity radius, and no larger, are left to the closed forms.
@@ -46,7 +47,8 @@ def check_data(loss, geometry, rows, twin=None):
 def clip_data(loss, geometry, rows, twin=None):
     """Clip checked rows to the public bounds as `Loss.clip` does; see `check_data`."""
     if twin is None or not _clips_to_ball(loss):
-        return np.ascontiguousarray(loss.clip(geometry, rows), dtype=float)
+        clipped = checked(loss, "clip", loss.clip(geometry, rows), np.shape(rows))
+        return np.ascontiguousarray(clipped)
     rows = np.ascontiguousarray(rows)  # rows column by column would be compiled for once more
     out, sure = np.empty(rows.shape), np.empty(len(rows), dtype=np.bool_)
     limit = min(geometry.injectivity_radius - _MARGIN, _FARTHEST)

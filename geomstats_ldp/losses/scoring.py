@@ -9,6 +9,7 @@ import numpy as np
 from geomstats_ldp.compilation import cached_njit
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.geometry import Geometry
+from geomstats_ldp.losses.returned import checked_scores, error_of_compiled
 from geomstats_ldp.twins import jitable_inline, operation
 
 
@@ -28,7 +29,7 @@ def score_into(
     out : array, shape [*point_shape]
         Receives the score.
     """
-    out[...] = loss.score(geometry, point, datum)
+    out[...] = checked_scores(loss, geometry, point, datum)
 
 
 @jitable_inline
@@ -85,6 +86,8 @@ def frame_scores(loss, geometry, points, indices, data, twin=None):
         # Points that may not be written to would be compiled for once more.
         asked = np.array(points), indices, data
         _compiled_score_rows(loss.twin(), twin, *asked, vector, scores)
+        if not np.isfinite(scores).all():
+            raise error_of_compiled(loss)
     return scores
 
 

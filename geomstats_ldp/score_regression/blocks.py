@@ -17,10 +17,17 @@ from geomstats_ldp.score_regression.moments import hessian_basis
 from geomstats_ldp.score_regression.shrinkage import (
     bounded_hessian,
     charged_share,
-    deviatoric_size,
+    errors_in_range,
     shrink,
-    spherical_size,
 )
+
+#: What `bounded_hessian` says of a block, and how that of several is joined.
+BOUNDS = {
+    "hessian_floor": min,
+    "hessian_bound": max,
+    "hessian_floor_active": any,
+    "hessian_bound_active": any,
+}
 
 
 class Block(NamedTuple):
@@ -134,13 +141,7 @@ def usable_hessian(protocol, raw, noise, basis, n):
 
 def joined_bounds(bounds):
     """What `bounded_hessian` says of all blocks together."""
-    joined = {
-        "hessian_floor": min(one["hessian_floor"] for one in bounds),
-        "hessian_bound": max(one["hessian_bound"] for one in bounds),
-    }
-    for name in ("hessian_floor_active", "hessian_bound_active"):
-        joined[name] = any(one[name] for one in bounds)
-    return joined
+    return {name: joined(one[name] for one in bounds) for name, joined in BOUNDS.items()}
 
 
 def known_multiple(blocks):
@@ -166,8 +167,5 @@ def _usable_block(rule, raw, noise, basis, flat, hessian_bound, n):
     deviatoric *= charged
     if flat is not None:
         spherical *= charged
-    if rule.hessian_range is not None:
-        spherical = min(spherical, spherical_size(dim, rule.hessian_range))
-        deviatoric = min(deviatoric, deviatoric_size(dim, rule.hessian_range))
     hessian, bounds = bounded_hessian(hessian, rule, hessian_bound, n)
-    return hessian, (spherical, deviatoric), bounds
+    return hessian, errors_in_range(spherical, deviatoric, dim, rule.hessian_range), bounds

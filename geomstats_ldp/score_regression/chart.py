@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from geomstats_ldp.score_regression.moments import (
@@ -14,16 +12,23 @@ from geomstats_ldp.score_regression.moments import (
 )
 
 
-class Chart(NamedTuple):
+class Chart:
     """Query points that were answered, in the chart at a centre.
 
-    Attributes
+    Parameters
     ----------
+    protocol : Protocol
+    answers : Answers
     center : array, shape [*point_shape]
     basis : array, shape [n_basis, dim, dim]
         Of the Hessians that the regression chooses among.
     fixed : array, shape [dim, dim]
         Part of the Hessian that is publicly known.
+    twin : NamedTuple or None
+        Twin of the geometry, for the compiled engine.
+
+    Attributes
+    ----------
     coords, maps, frames
         From `charted`, with the coordinates `unsaturated`.
     design : array, shape [n, dim, dim + n_basis]
@@ -36,32 +41,13 @@ class Chart(NamedTuple):
         Sums of squares of the messages about their means.
     """
 
-    center: np.ndarray
-    basis: np.ndarray
-    fixed: np.ndarray
-    coords: np.ndarray
-    maps: np.ndarray
-    frames: np.ndarray
-    design: np.ndarray
-    bend: np.ndarray
-    means: np.ndarray
-    scatter: np.ndarray
-
-
-def chart_at(protocol, answers, center, basis, fixed, twin):
-    """`Chart` of `Answers`; `twin` is that of the geometry for the compiled engine, or None."""
-    geometry, moment, points = protocol.geometry, protocol.rounds.moment, answers.points
-    coords, maps, frames = charted(geometry, twin, points, center)
-    coords = unsaturated(protocol, answers, center, coords, twin)
-    return Chart(
-        center,
-        basis,
-        fixed,
-        coords,
-        maps,
-        frames,
-        design=design_matrices(moment, geometry, points, center, coords, maps, frames, basis),
-        bend=third_derivative_design(protocol, answers.rounds),
-        means=np.einsum("nij,nj->ni", maps, answers.means) - coords @ fixed,
-        scatter=maps @ answers.scatter @ np.swapaxes(maps, 1, 2),
-    )
+    def __init__(self, protocol, answers, center, basis, fixed, twin):
+        geometry, points = protocol.geometry, answers.points
+        self.center, self.basis, self.fixed = center, basis, fixed
+        coords, self.maps, self.frames = charted(geometry, twin, points, center)
+        self.coords = unsaturated(protocol, answers, center, coords, twin)
+        place = points, center, self.coords, self.maps, self.frames, basis
+        self.design = design_matrices(protocol.rounds.moment, geometry, *place)
+        self.bend = third_derivative_design(protocol, answers.rounds)
+        self.means = np.einsum("nij,nj->ni", self.maps, answers.means) - self.coords @ fixed
+        self.scatter = self.maps @ answers.scatter @ np.swapaxes(self.maps, 1, 2)

@@ -29,7 +29,7 @@ from geomstats_ldp.score_regression.blocks import (
     rows_of_error,
     usable_hessian,
 )
-from geomstats_ldp.score_regression.chart import chart_at
+from geomstats_ldp.score_regression.chart import Chart
 from geomstats_ldp.score_regression.curvature import known_apart, told_curvature
 from geomstats_ldp.score_regression.following import bias_of_following
 from geomstats_ldp.score_regression.hessian_error import mean_product
@@ -184,7 +184,7 @@ def _fit_in_chart(protocol, answers, center, round_weights, twin, is_unbiased, c
     rule, dim = protocol.inference, protocol.dim
     weights = round_weights[answers.rounds]
     basis, fixed = possible_hessians(protocol.geometry, protocol.rounds.moment, rule)
-    chart = chart_at(protocol, answers, center, basis, fixed, twin)
+    chart = Chart(protocol, answers, center, basis, fixed, twin)
     covariance = pooled_covariance(protocol, answers, weights, chart.scatter)
     variance = float(np.trace(covariance)) / dim
     share = answers.counts * answers.precision * weights

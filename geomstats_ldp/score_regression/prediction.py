@@ -20,7 +20,7 @@ from scipy import special
 
 from geomstats_ldp.score_regression.answers import Answers
 from geomstats_ldp.score_regression.blocks import blocks_of, possible_hessians
-from geomstats_ldp.score_regression.chart import chart_at
+from geomstats_ldp.score_regression.chart import Chart
 from geomstats_ldp.score_regression.curvature import known_apart, told_curvature
 from geomstats_ldp.score_regression.fit import bending_weights, third_derivative_weight
 from geomstats_ldp.score_regression.instruments import (
@@ -206,7 +206,7 @@ def regress_about(protocol, state, points, fit, twin=None, is_predicting=False):
     basis, fixed = possible_hessians(protocol.geometry, moment, rule)
     if rule.hessian_range is not None and rule.hessian_range[0] == rule.hessian_range[1]:
         basis, fixed = basis[:0], rule.hessian_range[0] * np.eye(dim)
-    chart = chart_at(protocol, answers, fit.point, basis, fixed, twin)
+    chart = Chart(protocol, answers, fit.point, basis, fixed, twin)
     compares, compared = is_predicting and compares_within_rounds(protocol, basis), chart.design
     if compares:
         share = answers.counts * answers.precision * weights

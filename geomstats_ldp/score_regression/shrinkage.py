@@ -74,6 +74,16 @@ def deviatoric_size(dim, hessian_range):
     return (dim - 1) * (high - low) ** 2 / min(dim, 12)
 
 
+def errors_in_range(spherical, deviatoric, dim, hessian_range):
+    """Expected squared errors of both parts, no larger than a public range allows."""
+    if hessian_range is None:
+        return spherical, deviatoric
+    return (
+        min(spherical, spherical_size(dim, hessian_range)),
+        min(deviatoric, deviatoric_size(dim, hessian_range)),
+    )
+
+
 def clip_eigenvalues(matrix, low, high=np.inf):
     """Put the eigenvalues of a symmetric matrix into [low, high]."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)

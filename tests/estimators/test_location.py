@@ -101,6 +101,20 @@ def test_rows_of_messages_replay_in_poincare_coordinates():
         rows.partial_fit(disc_data(2))
 
 
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.WeakCurvatureWarning")
+def test_a_loaded_collection_keeps_the_coordinates_of_its_data(tmp_path):
+    """Whatever the space of the estimator that loads it."""
+    disc, X = Hyperbolic(dim=2, coords_type="ball"), disc_data(100)
+    tuning = Tuning(engine="geomstats")
+    mean = PrivateFrechetMean(disc, epsilon=4.0, n_rounds=1, tuning=tuning, random_state=0).fit(X)
+    mean.save_state(tmp_path / "state.npz")
+    loaded = PrivateFrechetMean().load_state(tmp_path / "state.npz")
+    assert loaded.n_features_in_ == 2
+    np.testing.assert_array_equal(loaded.estimate_, mean.estimate_)
+    assert loaded.score(X) == mean.score(X)
+    assert loaded.test([0.1, 0.0]) == mean.test([0.1, 0.0])
+
+
 @pytest.mark.slow
 def test_pseudo_huber_centre_resists_outliers():
     X = np.random.default_rng(3).normal(0.0, 0.1, size=(20_000, 2))

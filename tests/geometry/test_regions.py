@@ -268,8 +268,10 @@ def test_depth_is_a_distance_that_stays_inside(name):
     inner = [point for point in points if region.contains(geometry, point)]
     assert 0 < len(inner) < len(points)
     rng = np.random.default_rng(5)
-    for point in points:
-        depth = region.depth(geometry, point)
+    depths = region.depth(geometry, np.asarray(points))
+    assert depths.shape == (len(points),)
+    for point, depth in zip(points, depths):
+        assert depth == pytest.approx(region.depth(geometry, point), rel=1e-12, abs=1e-14)
         assert (depth >= 0) == region.contains(geometry, point)
         coords = rng.normal(size=(200, geometry.dim))
         coords *= abs(depth) / np.linalg.norm(coords, axis=1, keepdims=True)

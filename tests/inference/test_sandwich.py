@@ -10,7 +10,7 @@ from scipy import stats
 
 from geomstats_ldp.exceptions import NotReadyError
 from geomstats_ldp.inference import estimate_sandwich
-from geomstats_ldp.inference.pair_hessian import guard_factor
+from geomstats_ldp.inference.pair_hessian import hessian_error
 from geomstats_ldp.inference.sandwich import PairRegression, horizon_variance
 from geomstats_ldp.mechanisms import make_mechanism
 from geomstats_ldp.protocol import InferenceRule
@@ -18,6 +18,7 @@ from geomstats_ldp.schedules import Schedule, coordinate_cycle
 from geomstats_ldp.score_regression.shrinkage import (
     clip_eigenvalues,
     covariance_floor,
+    guard_of_error,
     guard_strength,
     hessian_floor,
     steady_guard_strength,
@@ -100,11 +101,12 @@ def test_guard_is_that_of_the_paper(cap, strength, power):
     u = math.sqrt(0.5 * 1.5 * (2 / 3.5)) / math.sqrt(5.0)
     assert 0.05 < u < 10
     expected = 1 + strength * min(u, cap) ** power
-    factor = guard_factor(regression, hessian, 1.0, covariance, 0.1, rule)
+    error = math.sqrt(hessian_error(regression, 1.0, covariance, rule))
+    factor = guard_of_error(error, hessian, 0.1, rule)
     assert factor == pytest.approx(expected, rel=1e-13)
     # a floor above the norm of the Hessian takes its place
     expected = 1 + strength * min(u * math.sqrt(5.0) / 7.0, cap) ** power
-    factor = guard_factor(regression, hessian, 1.0, covariance, 7.0, rule)
+    factor = guard_of_error(error, hessian, 7.0, rule)
     assert factor == pytest.approx(expected, rel=1e-13)
 
 

@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 from geomstats.geometry.euclidean import Euclidean
-from geomstats.geometry.hypersphere import Hypersphere
 from scipy import stats
 
 from geomstats_ldp import PrivateFrechetMean, PrivatePCA, Tuning
@@ -215,6 +214,45 @@ def test_profile_of_an_open_region_ends_at_the_working_region():
     assert interval[0, 1] - interval[0, 0] < 3.0
 
 
+def test_profile_asks_the_geometry_about_many_points_at_a_time(monkeypatch):
+    n_calls, retract = [], Geometry.retract
+    monkeypatch.setattr(Geometry, "retract", lambda *args: n_calls.append(1) or retract(*args))
+
+    def h(point):
+        return point[0] + point[1] ** 2
+
+    # Open, so that rays are followed to the edge; the interval took 3,728 calls, one a point.
+    ProfiledFunctional(h, region_of(weak_prediction(), radius=3.0)).interval(0.95)
+    assert len(n_calls) < 400
+    n_calls.clear()
+    ProfiledFunctional(h, region_of(make_prediction())).statistic(0.3)
+    assert len(n_calls) < 100
+
+
+def test_profile_finds_the_nearer_of_two_branches():
+    # h(u) = c on two lines; the least statistic is on the one that the zero of the score is near.
+    region = region_of(make_prediction(2, growth=0.0))
+    u, along = region.midpoint, np.linalg.inv(region.quadric(1.0)[0])
+    profile = ProfiledFunctional(lambda point: (point[0] - u[0] + 0.1) ** 2, region)
+    nearest = (0.3 - 0.1) ** 2 / along[0, 0]
+    assert profile.statistic(0.09) == pytest.approx(nearest, rel=1e-4)
+
+
+def test_profile_of_a_region_outside_of_the_working_region_has_no_interval():
+    known = make_prediction(growth=0.0)
+    known = PredictedScore(
+        known.value + 100.0, *(known.slope, known.covariance), known.pivot, known.growth
+    )
+    profile = ProfiledFunctional(lambda point: point[:2], region_of(known, radius=0.1))
+    assert np.isnan(profile.interval()).all() and profile.interval().shape == (2, 2)
+
+
+@pytest.mark.parametrize("value", [2.0, -5.0])
+def test_profile_of_a_value_that_h_never_takes(value):
+    region = region_of(make_prediction(5, growth=5.0), radius=3.0)
+    assert ProfiledFunctional(lambda point: np.sin(point[0]), region).statistic(value) == np.inf
+
+
 @pytest.mark.parametrize(
     "h, error", [(3, ProtocolError), (lambda point: np.nan, ValueError)], ids=["number", "nan"]
 )
@@ -255,44 +293,6 @@ def test_pairs_predict_where_the_iterates_have_not_arrived():
         covered += explicit_statistic(known, target - mean.estimate_) <= stats.chi2.ppf(0.95, 2)
     assert gone > 0.1  # ten standard errors
     assert abs(covered / n - 0.95) < MAX_Z * math.sqrt(0.95 * 0.05 / n)
-
-
-def test_rounds_of_principal_directions_predict_exactly():
-    """Without noise the prediction is zero at the eigenvector, however far queries were."""
-    S = np.diag([2.0, 1.2, 0.4, 0.1])
-    rows = np.concatenate([np.sqrt(4 * S), -np.sqrt(4 * S)])
-    start = np.array([1.0, 0.5, 0.2, -0.1])
-    pca = PrivatePCA(
-        norm_bound=3.0,
-        epsilon=math.inf,
-        initial_point=start,
-        n_rounds=3,
-        random_state=0,
-        tuning=Tuning(engine="geomstats"),  # without compilation
-    )
-    server = pca.start().server_
-    for _ in range(3):
-        points = server.points(server.round)
-        for index, query in enumerate(points):
-            score = -(S @ query - query @ S @ query * query)
-            frame = server.protocol.geometry.coordinates(score, query)
-            number = np.full(2, server.round), np.full(2, index)
-            server.add_coords(*number, np.stack([frame, frame]))
-        server.close_round()
-    known = server.predict_scores()
-    target = np.eye(4)[0]
-    geometry = Geometry(Hypersphere(3), server.protocol.geometry.reference, retraction="projection")
-    estimate = server.estimate()
-    coords = geometry.coordinates(geometry.inverse_retract(target, estimate), estimate)
-    assert np.linalg.norm(coords) < 0.05
-    # up to the square of the score itself, g (g . u)
-    size = np.linalg.norm(known.value)
-    assert (
-        np.linalg.norm(known.value + known.slope @ coords) < 2 * size * np.linalg.norm(coords) ** 2
-    )
-    gaps = np.linalg.eigvalsh(known.slope)
-    assert len(rows) == 8 and np.all(gaps > 0)
-    np.testing.assert_allclose(gaps, [0.8, 1.6, 1.9], rtol=0.02)
 
 
 def test_kinds_of_an_estimator():

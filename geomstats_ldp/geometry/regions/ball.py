@@ -56,19 +56,19 @@ class GeodesicBall(NamedTuple):
         """
         return geometry.dist(points, self.center) <= self.radius * (1 + EDGE) + slack
 
-    def depth(self, geometry: Geometry, point: np.ndarray) -> float:
-        """Lower bound on the distance from a point to the edge, negative outside.
+    def depth(self, geometry: Geometry, points: np.ndarray) -> np.ndarray:
+        """Lower bound on the distance from points to the edge, negative outside.
 
         Parameters
         ----------
         geometry : Geometry
-        point : array, shape [*point_shape]
+        points : array, shape [..., *point_shape]
 
         Returns
         -------
-        depth : float
+        depth : array, shape [...]
         """
-        return self.radius - float(geometry.dist(point, self.center))
+        return self.radius - geometry.dist(points, self.center)
 
     def widened(self, reach: float) -> GeodesicBall:
         """Region that holds everything within a geodesic distance of this one.

@@ -61,10 +61,10 @@ class SpectralBand(NamedTuple):
             values[..., -1] <= self.upper * math.exp(slack)
         )
 
-    def depth(self, geometry: Geometry, point: np.ndarray) -> float:
+    def depth(self, geometry: Geometry, points: np.ndarray) -> np.ndarray:
         """Lower bound on the distance to the edge; see `GeodesicBall.depth`."""
-        values = np.linalg.eigvalsh(point)
-        return min(math.log(values[0] / self.lower), math.log(self.upper / values[-1]))
+        values = np.linalg.eigvalsh(points)
+        return np.minimum(np.log(values[..., 0] / self.lower), np.log(self.upper / values[..., -1]))
 
     def widened(self, reach: float) -> SpectralBand:
         """Band that holds all that is close to this one; see `GeodesicBall.widened`."""

@@ -52,9 +52,9 @@ class LogBox(NamedTuple):
         limits = self.half_widths * (1 + EDGE) + slack
         return np.all(self._coordinates(geometry, points) <= limits, axis=-1)
 
-    def depth(self, geometry: Geometry, point: np.ndarray) -> float:
+    def depth(self, geometry: Geometry, points: np.ndarray) -> np.ndarray:
         """Lower bound on the distance to the edge; see `GeodesicBall.depth`."""
-        return float(np.min(self.half_widths - self._coordinates(geometry, point)))
+        return np.min(self.half_widths - self._coordinates(geometry, points), axis=-1)
 
     def _coordinates(self, geometry, points):
         """Absolute coordinates, shape [..., dim]."""
