@@ -91,8 +91,8 @@ class Participant:
         `max_epsilon`, has to be given where the protocol has groups.
     random_state : None, int, numpy Generator or RandomState, default=None
         None draws from the operating system, which the guarantee needs. Anything else makes this a
-        *simulation* of many people, which answers any number of queries with the draws of `fit`,
-        by a direct sampler, and protects nobody; no limit applies to it then.
+        *simulation* of many people, which answers any number of queries with the draws of `fit`
+        in pairs, by a direct sampler, and protects nobody; no limit applies to it then.
 
     Attributes
     ----------

@@ -28,8 +28,8 @@ from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     congruence,
     coordinates,
     eigen,
+    from_spectrum,
     product,
-    product_right_transposed,
     subtract,
     symmetrise,
 )
@@ -127,23 +127,13 @@ _closed_form = dispatch.closed_forms(GrassmannTwin, is_small=False)
 
 
 @jitable
-def _from_spectrum(axes, vectors, values, scratch, out):
-    """Write vectors diag(values) vectors^T to out; the values are on a diagonal."""
-    for i in range(width_of(axes, out)):
-        for j in range(width_of(axes, out)):
-            scratch[i, j] = vectors[i, j] * values[j, j]
-    product_right_transposed(axes, scratch, vectors, out)
-    symmetrise(axes, out)
-
-
-@jitable
 def _squared_cosines(twin, point, base_point):
     """Eigenvalues of C, on the diagonal of `work[0]`, with eigenvectors in `work[1]`."""
     total = twin.work[2]
     for i in range(width_of(twin.axes, point)):
         for j in range(width_of(twin.axes, point)):
             total[i, j] = point[i, j] + base_point[i, j] - (1.0 if i == j else 0.0)
-    product_right_transposed(twin.axes, total, total, twin.work[0])
+    product(twin.axes, total, total.T, twin.work[0])
     eigen(twin.axes, twin.work[0], twin.work[1])
 
 
@@ -155,7 +145,7 @@ def _rotation(twin, point, base_point, out):
     _squared_cosines(twin, point, base_point)
     for i in range(n):
         spectrum[i, i] = 1.0 / math.sqrt(max(spectrum[i, i], 1e-300))
-    _from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], root)
+    from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], root)
     product(twin.axes, point, base_point, factor)
     for i in range(n):
         for j in range(n):
@@ -170,7 +160,7 @@ def _exp(twin, tangent_vec, base_point, out):
     vectors, scratch = twin.work[1], twin.work[2]
     even, odd, turned, rotation = twin.work[3], twin.work[4], twin.work[5], twin.work[6]
     # I + V^2 is well conditioned, and has the eigenvectors of V^2.
-    product_right_transposed(twin.axes, tangent_vec, tangent_vec, spectrum)
+    product(twin.axes, tangent_vec, tangent_vec.T, spectrum)
     for i in range(n):
         spectrum[i, i] += 1.0
     eigen(twin.axes, spectrum, vectors)
@@ -179,8 +169,8 @@ def _exp(twin, tangent_vec, base_point, out):
         angle = math.sqrt(square)
         spectrum[i, i] = math.cos(angle)
         turned[i, i] = math.sin(angle) / angle if square > _SMALL_SQUARE else 1.0 - square / 6.0
-    _from_spectrum(twin.axes, vectors, spectrum, scratch, even)
-    _from_spectrum(twin.axes, vectors, turned, scratch, odd)
+    from_spectrum(twin.axes, vectors, spectrum, scratch, even)
+    from_spectrum(twin.axes, vectors, turned, scratch, odd)
     # V (2P - I), then E.
     product(twin.axes, tangent_vec, base_point, turned)
     for i in range(n):
@@ -206,7 +196,7 @@ def _log(twin, point, base_point, out):
         sine = math.sqrt(square)
         ratio = math.atan2(sine, cosine) / sine if square > _SMALL_SQUARE else 1.0 + square / 6.0
         spectrum[i, i] = ratio / cosine
-    _from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], quotient)
+    from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], quotient)
     _to_tangent(twin, point, base_point, off)
     product(twin.axes, off, quotient, out)
     symmetrise(twin.axes, out)
@@ -216,7 +206,7 @@ def _log(twin, point, base_point, out):
 def _dist(twin, point_a, point_b):
     gap, spectrum, vectors = twin.work[2], twin.work[0], twin.work[1]
     subtract(twin.axes, point_a, point_b, gap)
-    product_right_transposed(twin.axes, gap, gap, spectrum)
+    product(twin.axes, gap, gap.T, spectrum)
     eigen(twin.axes, spectrum, vectors)
     squared = 0.0
     for i in range(width_of(twin.axes, point_a)):
