@@ -160,7 +160,7 @@ class Plan:
         """
         width, curves = check_scale("width", width), self._curves(setting)
         if len(curves) != 1:
-            raise self._no_one_curve(setting)
+            raise ProtocolError(self._no_one_curve(setting))
         [curve] = curves
         good = [row for row in curve if row.is_informative and math.isfinite(row.width)]
         if not good:
@@ -188,7 +188,7 @@ class Plan:
 
     def _no_one_curve(self, setting):
         names = [curve[0].setting for curve in self.curves]
-        return ProtocolError(f"setting must name one curve of {names}; got {setting}")
+        return f"setting must name one curve of {names}; got {setting}"
 
     def calendar(
         self, n: int, answers_a_day: float, n_rounds: int | None = None, **setting: Any
@@ -224,7 +224,7 @@ class Plan:
         check_integer("n_rounds", rounds)
         found = {self.sizes_of(n, rounds, curve[0].setting) for curve in self._curves(setting)}
         if len(found) != 1:
-            raise self._no_one_curve(setting)
+            raise ProtocolError(self._no_one_curve(setting))
         [sizes] = found
         return Calendar(sizes, tuple(math.ceil(size / rate) for size in sizes))
 
