@@ -151,6 +151,12 @@ def nested_tuple(array):
     return tuple(map(nested_tuple, array)) if np.ndim(array) else float(array)
 
 
+def plain_record(name, values):
+    """Record of what has a name and named values: arrays as nested tuples, all else as it is."""
+    plain = {key: nested_tuple(value) if np.ndim(value) else value for key, value in values.items()}
+    return {"name": name, **plain}
+
+
 def canonical_json(value):
     """One text per value: sorted keys, no spaces, shortest floats that read back exactly."""
     return json.dumps(encode(value), sort_keys=True, separators=(",", ":"), allow_nan=False)

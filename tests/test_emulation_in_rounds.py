@@ -11,6 +11,7 @@ from geomstats.geometry.hypersphere import Hypersphere
 
 from geomstats_ldp import (
     PrivateFrechetMean,
+    PrivateLogisticRegression,
     PrivatePCA,
     PrivateSPDCovariance,
     PrivateVMFLocation,
@@ -213,3 +214,22 @@ def test_large_rounds_are_cut_into_a_multiple_of_four_even_blocks(n_rows):
     else:
         n_blocks = math.ceil(n_rows / size)
         assert n_blocks % 4 == 0 and n_blocks * size < n_rows + n_blocks
+
+
+@pytest.mark.filterwarnings("ignore::geomstats_ldp.exceptions.LDPWarning")
+@pytest.mark.parametrize("n_rounds", [4, 8])
+def test_rows_in_order_meet_the_questions_that_they_meet_in_fit(n_rounds):
+    # Without noise nothing else differs; from five rounds on two of them ask for curvature.
+    rng, n = np.random.default_rng(3), 1000
+    X = rng.normal(size=(n, 2))
+    y = (rng.random(n) < 1 / (1 + np.exp(-X[:, 0]))) * 1.0
+    parameters = {"epsilon": np.inf, "classes": (0, 1), "n_rounds": n_rounds, "random_state": 0}
+    at_once = PrivateLogisticRegression(2.0, **parameters).fit(X, y)
+    assert (at_once.protocol_.rounds.curvature_rounds is not None) == (n_rounds == 8)
+    live = PrivateLogisticRegression(2.0, n_participants=n, **parameters).start(n_features=2)
+    rows, person = iter(np.column_stack([X, y])), live.participant()
+    while queries := live.queries():
+        live.partial_fit([person.respond(query, next(rows)) for query in queries])
+    counts = live.server_.state.counts, at_once.server_.state.counts
+    np.testing.assert_array_equal(*counts)
+    np.testing.assert_allclose(live.estimate_, at_once.estimate_, rtol=1e-9)

@@ -66,10 +66,6 @@ class OwnRegression(Loss):
         rows = data[..., :-1]
         return self.slope(rows @ point, data[..., -1])[..., None] * rows
 
-    def to_spec(self):
-        """Plain record."""
-        return {"name": self.name}
-
 
 class LogisticTwin(NamedTuple):
     """Selects the compiled score of `OwnLogistic`; some number has to be in it."""

@@ -239,7 +239,8 @@ class Collecting:
         -------
         participant : Participant
             With ``random_state=None`` it takes its noise from the operating system. A seeded
-            estimator, for simulation, gives the draws that `fit` would use, in the same order.
+            estimator, for simulation, gives the draws that `fit` would use in pairs, in the same
+            order; `fit` in rounds draws block by block.
 
         Warns
         -----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.moment_bounds import check_moment_bound
 from geomstats_ldp.losses.target_hessian import TargetHessian
+from geomstats_ldp.serialization import plain_record
 from geomstats_ldp.validation import finite_array
 
 
@@ -355,9 +357,17 @@ class Loss(ABC):
         """
         return 0.0
 
-    @abstractmethod
     def to_spec(self) -> dict[str, Any]:
-        """Plain record from which `loss_from_spec` rebuilds the loss."""
+        """Plain record from which `loss_from_spec` rebuilds the loss.
+
+        Returns
+        -------
+        spec : dict
+            The name and, by default, each parameter of the constructor with the attribute that is
+            called like it.
+        """
+        parameters = inspect.signature(type(self)).parameters
+        return plain_record(self.name, {name: getattr(self, name) for name in parameters})
 
     def twin(self) -> tuple | None:
         """Record that selects the compiled score, or None if the loss has none."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from geomstats_ldp.geometry.geometry import Geometry
@@ -36,7 +34,3 @@ class NormBoundedLoss(Loss):
     def clip(self, geometry: Geometry, data: np.ndarray) -> np.ndarray:
         """Scale vectors longer than `norm_bound` back to it."""
         return clip_to_norm(data, self.norm_bound)
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return {"name": self.name, "norm_bound": self.norm_bound}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,10 +100,6 @@ class PseudoHuberLoss(RadialLoss):
     def bending_length(self) -> float:
         """The scale, or an eighth of the radius of the data if that is longer."""
         return max(self.scale, _SMALL_SCALE * self.data_radius)
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return super().to_spec() | {"scale": self.scale}
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""

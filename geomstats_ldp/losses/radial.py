@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from geomstats_ldp.geometry.regions import WorkingRegion
 from geomstats_ldp.losses.base import Loss
 from geomstats_ldp.losses.moment_bounds import excess_bound
 from geomstats_ldp.losses.target_hessian import TargetHessian
-from geomstats_ldp.serialization import nested_tuple
 from geomstats_ldp.validation import check_scale, finite_array
 
 #: Relative distance off the manifold that is taken for rounding of the data.
@@ -274,14 +273,6 @@ class RadialLoss(Loss):
     def _reach(self, geometry, region):
         """Largest distance of a clipped datum from the centre of a region."""
         return float(geometry.dist(region.center, self.center)) + self.data_radius
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return {
-            "name": self.name,
-            "center": nested_tuple(self.center),
-            "data_radius": self.data_radius,
-        }
 
 
 def hessian_comparison(geometry, distance):

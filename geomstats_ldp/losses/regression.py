@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -118,11 +118,6 @@ class RegressionLoss(Loss):
         """Largest second derivative times s^2 + B^2."""
         return self._curvature * self.row_bound**2
 
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        spec = {"feature_bound": self.feature_bound, "intercept": self.intercept}
-        return {"name": self.name} | spec
-
 
 class LinearTwin(NamedTuple):
     """Selects the compiled score of `LinearRegressionLoss`."""
@@ -182,10 +177,6 @@ class LinearRegressionLoss(RegressionLoss):
     def moment(self, geometry: Geometry) -> str | None:
         """The loss is quadratic."""
         return "quadratic"
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return super().to_spec() | {"target_bound": self.target_bound}
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""
@@ -286,10 +277,6 @@ class HuberRegressionLoss(RegressionLoss):
         at the two kinks, which vanishes for symmetric residuals.
         """
         return _TYPICAL_SKEW * self.row_bound**3 / self.scale / geometry.dim
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return super().to_spec() | {"scale": self.scale}
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Callable, NamedTuple
+from typing import Callable, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -163,7 +163,3 @@ class TransformedFrechetLoss(RadialLoss):
         distance, slope, bend = self.check_transform(largest)
         across = slope * hessian_comparison(geometry, distance)
         return float(np.max(np.maximum(across, slope + distance**2 * bend)))
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return super().to_spec() | {"transform": self.transform}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,10 +88,6 @@ class VonMisesFisherLoss(Loss):
     def moment(self, geometry: Geometry) -> str | None:
         """The first moment, kappa times the mean of the directions."""
         return "first"
-
-    def to_spec(self) -> dict[str, Any]:
-        """Plain record, for JSON."""
-        return {"name": self.name, "kappa": self.kappa}
 
     def twin(self) -> tuple | None:
         """Select the compiled score."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from geomstats_ldp.mechanisms.base import release_into
 from geomstats_ldp.mechanisms.unit_ball import unit_ball_point
 from geomstats_ldp.twins import compile_for_twin, jitable
@@ -84,13 +82,6 @@ def _l2_ball(twin, vector, variates, scratch, out):
 @jitable
 def _gaussian(twin, vector, variates, scratch, out):
     """Add ``scale`` times the normals ``variates`` to ``vector``, projected to the ball."""
-    square = 0.0
-    for i in range(twin.dim):
-        square += vector[i] * vector[i]
-    if square <= twin.bound * twin.bound < np.inf:  # inside for sure, and finite
-        for i in range(twin.dim):
-            out[i] = vector[i] + twin.scale * variates[i]
-        return
     _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
     for i in range(twin.dim):
         centre = twin.bound * scratch[i] if projected else vector[i]

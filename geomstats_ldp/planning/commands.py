@@ -113,7 +113,7 @@ def _print_wanted(planned, arguments):
         print(f"{name}: a width of {arguments.width:g} takes {reach}")
         wanted.append({**setting, "n": n})
         if arguments.answers_a_day is not None and n != float("inf"):
-            print(planned.calendar(n, arguments.answers_a_day))
+            print(planned.calendar(n, arguments.answers_a_day, **setting))
     return wanted
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.protocol.rounds import round_sizes
 from geomstats_ldp.validation import check_integer, check_real, check_scale
 
 if TYPE_CHECKING:
@@ -111,15 +111,16 @@ class Plan:
         Whether widths are half-widths of intervals, not semi-axes of regions.
     n_rounds : int or None
         Rounds of the estimator.
-    dim : int
-        Dimension of the parameter.
+    sizes_of : callable
+        Sizes of the rounds of a collection, from its number of people, its number of rounds, and
+        a setting.
     """
 
     rows: tuple
     level: float
     is_of_functional: bool
     n_rounds: int | None
-    dim: int
+    sizes_of: Callable = field(compare=False)
 
     @property
     def curves(self) -> list[list[Row]]:
@@ -157,7 +158,10 @@ class Plan:
         ProtocolError
             If `width` is not positive, or `setting` does not name one curve of the plan.
         """
-        width, curve = check_scale("width", width), self._curve(setting)
+        width, curves = check_scale("width", width), self._curves(setting)
+        if len(curves) != 1:
+            raise ProtocolError(self._no_one_curve(setting))
+        [curve] = curves
         good = [row for row in curve if row.is_informative and math.isfinite(row.width)]
         if not good:
             return math.inf
@@ -174,24 +178,26 @@ class Plan:
         )
         return math.ceil(math.exp(logarithm) - 1e-6)
 
-    def _curve(self, setting):
-        """The one curve whose setting has given values."""
-        curves = [
+    def _curves(self, setting):
+        """Curves whose settings have given values."""
+        return [
             curve
             for curve in self.curves
             if all(curve[0].setting.get(name) == value for name, value in setting.items())
         ]
-        if len(curves) != 1:
-            names = [curve[0].setting for curve in self.curves]
-            raise ProtocolError(f"setting must name one curve of {names}; got {setting}")
-        return curves[0]
 
-    def calendar(self, n: int, answers_a_day: float, n_rounds: int | None = None) -> Calendar:
+    def _no_one_curve(self, setting):
+        names = [curve[0].setting for curve in self.curves]
+        return f"setting must name one curve of {names}; got {setting}"
+
+    def calendar(
+        self, n: int, answers_a_day: float, n_rounds: int | None = None, **setting: Any
+    ) -> Calendar:
         """Rounds and days in which a number of people answer.
 
-        A round waits for the one before it. People who never answer have to be left out of
-        `answers_a_day`. Sizes are those of rounds that ask for scores; where some ask for curvature
-        people are dealt to rounds a little differently.
+        The rounds are those of the collection that the estimator would make, also where some ask
+        for curvature. A round waits for the one before it. People who never answer have to be left
+        out of `answers_a_day`; scouts come on top.
 
         Parameters
         ----------
@@ -199,6 +205,8 @@ class Plan:
         answers_a_day : float
         n_rounds : int, optional
             Default that of the estimator, or eight if it asks pairs.
+        **setting
+            Values of ``epsilon`` or bounds, where curves differ in their rounds.
 
         Returns
         -------
@@ -207,12 +215,17 @@ class Plan:
         Raises
         ------
         ProtocolError
-            If a number is not positive.
+            If a number is not positive, `setting` names no curve of the plan, or several of which
+            the rounds differ.
         """
         check_integer("n", n)
         rate = check_real("answers_a_day", answers_a_day, "positive", lambda rate: rate > 0)
         rounds = self.n_rounds or _N_ROUNDS if n_rounds is None else n_rounds
-        sizes = round_sizes(n, check_integer("n_rounds", rounds), 4 * self.dim)
+        check_integer("n_rounds", rounds)
+        found = {self.sizes_of(n, rounds, curve[0].setting) for curve in self._curves(setting)}
+        if len(found) != 1:
+            raise ProtocolError(self._no_one_curve(setting))
+        [sizes] = found
         return Calendar(sizes, tuple(math.ceil(size / rate) for size in sizes))
 
     def plot(self, ax: Axes | None = None) -> Axes:

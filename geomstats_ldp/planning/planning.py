@@ -6,6 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,8 +167,8 @@ def plan(
     for values in itertools.product(*grid.values()):
         setting = dict(zip(grid, values))
         found += _curve(task, clone(estimator).set_params(**setting), setting)
-    dim = _started(estimator, rows, sizes[0]).protocol_.dim
-    return Plan(tuple(found), level, functional is not None, estimator.n_rounds, dim)
+    sizes_of = partial(_sizes_of_rounds, clone(estimator), rows[:1])
+    return Plan(tuple(found), level, functional is not None, estimator.n_rounds, sizes_of)
 
 
 def _listed(values):
@@ -203,6 +204,12 @@ def _started(estimator, rows, size):
         return (
             clone(estimator).set_params(n_participants=size).start(estimator._n_features_of(rows))
         )
+
+
+def _sizes_of_rounds(estimator, rows, n, n_rounds, setting):
+    """Sizes of the rounds in which an estimator would ask so many people."""
+    planned = clone(estimator).set_params(n_rounds=n_rounds, **setting)
+    return _started(planned, rows, n).protocol_.rounds.sizes
 
 
 def _curve(task, estimator, setting):

@@ -16,6 +16,7 @@ from geomstats_ldp.exceptions import (
     WeakCurvatureWarning,
 )
 from geomstats_ldp.geometry import Geometry, geodesic_ball
+from geomstats_ldp.geometry.spaces import space_from_spec
 from geomstats_ldp.inference import (
     ProfiledFunctional,
     ScoreRegion,
@@ -151,6 +152,15 @@ def test_open_region_names_its_directions_and_is_cut():
     np.testing.assert_allclose(region.statistic(boundary[~at_edge]), region.threshold, rtol=1e-8)
     assert np.all(region.statistic(boundary) <= region.threshold * (1 + 1e-8))
     assert "open in 1 of 2 directions" in repr(region)
+
+
+def test_open_region_of_matrices_ends_at_the_working_region():
+    """Rays go on where matrices are not definite to floating point."""
+    geometry = Geometry(space_from_spec({"name": "SPDAffineInvariant", "n": 2}), np.eye(2))
+    known = PredictedScore(np.zeros(3), 0.1 * np.eye(3), np.eye(3), np.zeros(3), np.eye(3))
+    region = ScoreRegion(geometry, np.eye(2), known, 0.95, geodesic_ball(np.eye(2), 3.0))
+    assert len(region.open_directions) == 3
+    np.testing.assert_allclose(geometry.dist(np.eye(2), region.boundary(12)), 3.0, rtol=1e-9)
 
 
 def draw_prediction(rng, hessian, variance, growth, target):

@@ -42,7 +42,12 @@ def row(n, width, epsilon=4.0, **changes):
 
 
 def plan_of(*rows, n_rounds=None):
-    return Plan(rows, 0.95, False, n_rounds, 2)
+    return Plan(rows, 0.95, False, n_rounds, sizes_of)
+
+
+def sizes_of(n, n_rounds, setting):
+    """More people in the first rounds where epsilon is small."""
+    return round_sizes(n, n_rounds, 40 if setting["epsilon"] < 2 else 8)
 
 
 # ---------------------------------------------------------------- reading a plan
@@ -92,9 +97,28 @@ def test_a_calendar_waits_for_every_round():
     assert len(planned.calendar(1000, 60, n_rounds=3).sizes) == 3
     assert f"{sum(calendar.days)} days" in str(calendar)
     assert len(plan_of(row(400, 0.2)).calendar(1000, 60).sizes) == 8  # a service asks in rounds
+    differing = plan_of(row(400, 0.2), row(400, 0.4, epsilon=1.0))
+    assert differing.calendar(500, 60, epsilon=1.0).sizes == round_sizes(500, 8, 40)
+    for setting in ({}, {"epsilon": 3.0}):
+        with pytest.raises(ProtocolError, match="setting must name one curve"):
+            differing.calendar(500, 60, **setting)
     for arguments in ({"n": 0, "answers_a_day": 1}, {"n": 10, "answers_a_day": 0}):
         with pytest.raises(ProtocolError):
             planned.calendar(**arguments)
+
+
+def test_a_calendar_has_the_rounds_of_the_collection():
+    # Two rounds ask for curvature, of sizes of their own: the third and the fifth.
+    rng = np.random.default_rng(0)
+    pilot = np.column_stack([rng.normal(size=(200, 3)), rng.integers(2, size=200)])
+    regression = PrivateLogisticRegression(2.0, epsilon=4.0, classes=(0, 1))
+    planned = plan(regression, pilot, n=[2000], n_emulations=2)
+    calendar = planned.calendar(60_000, 1000)
+    started = regression.set_params(n_participants=60_000).start(3).protocol_.rounds
+    assert started.curvature_rounds == (2, 4)
+    assert calendar.sizes == started.sizes
+    assert calendar.days == tuple(math.ceil(size / 1000) for size in started.sizes)
+    assert calendar.sizes[4] == pytest.approx(2 * calendar.sizes[2], rel=0.01)
 
 
 def test_the_picture_has_a_line_and_an_oracle_for_each_setting():

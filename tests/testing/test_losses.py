@@ -264,9 +264,6 @@ class Jump(Loss):
     def hessian_bound(self, geometry, query_region):
         return 1.0  # twice a density, as somebody may believe to know
 
-    def to_spec(self):
-        return {"name": self.name}
-
 
 def test_a_score_that_jumps_is_caught(monkeypatch):
     monkeypatch.setitem(LOSSES, "jump", Jump)

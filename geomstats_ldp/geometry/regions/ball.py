@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
-from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.serialization import plain_record
 from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_bool, check_real, check_scale, real_array
 
@@ -68,7 +68,8 @@ class GeodesicBall(NamedTuple):
         -------
         depth : array, shape [...]
         """
-        return self.radius - geometry.dist(points, self.center)
+        # From the centre: matrices far out may not be definite to floating point.
+        return self.radius - geometry.dist(self.center, points)
 
     def widened(self, reach: float) -> GeodesicBall:
         """Region that holds everything within a geodesic distance of this one.
@@ -99,12 +100,7 @@ class GeodesicBall(NamedTuple):
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
-        return {
-            "name": "geodesic_ball",
-            "center": nested_tuple(self.center),
-            "radius": float(self.radius),
-            "holds_queries": bool(self.holds_queries),
-        }
+        return plain_record("geodesic_ball", self._asdict())
 
 
 def geodesic_ball(center: ArrayLike, radius: float, holds_queries: bool = False) -> GeodesicBall:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from geomstats_ldp.exceptions import ProtocolError
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
-from geomstats_ldp.geometry.spaces.symmetric_matrices import copy, eigen
-from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.geometry.spaces.symmetric_matrices import eigenbasis
+from geomstats_ldp.serialization import plain_record
 from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_bool, check_integer, check_positive
 
@@ -79,13 +80,7 @@ class SpectralBand(NamedTuple):
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
-        return {
-            "name": "spectral_band",
-            "center": nested_tuple(self.center),
-            "lower": float(self.lower),
-            "upper": float(self.upper),
-            "holds_queries": bool(self.holds_queries),
-        }
+        return plain_record("spectral_band", self._asdict())
 
 
 def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = False) -> SpectralBand:
@@ -127,13 +122,12 @@ def spectral_band(n: int, lower: float, upper: float, holds_queries: bool = Fals
 def project_to_band(region, geometry, room, point, vectors, coords, out):
     """Metric projection, which cuts the eigenvalues; see `project`."""
     lower, upper = region.lower * math.exp(room), region.upper * math.exp(-room)
-    copy((), point, vectors[0])
-    eigen((), vectors[0], vectors[1])
+    eigenbasis((), point, vectors[0], vectors[1])
     n, outside = point.shape[0], False
     for i in range(n):
         value = vectors[0][i, i]
         outside = outside or value < lower * (1 - EDGE) or value > upper * (1 + EDGE)
-    copy((), point, out)
+    assign(point, out)
     if not outside:
         return False
     for i in range(n):

@@ -11,7 +11,7 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.regions.slack import EDGE
-from geomstats_ldp.serialization import nested_tuple
+from geomstats_ldp.serialization import plain_record
 from geomstats_ldp.twins import jitable
 from geomstats_ldp.validation import check_bool, check_shape, real_array
 
@@ -75,12 +75,7 @@ class LogBox(NamedTuple):
 
     def to_spec(self) -> dict[str, Any]:
         """Plain record, for JSON."""
-        return {
-            "name": "log_box",
-            "center": nested_tuple(self.center),
-            "half_widths": nested_tuple(self.half_widths),
-            "holds_queries": bool(self.holds_queries),
-        }
+        return plain_record("log_box", self._asdict())
 
 
 def log_box(center: ArrayLike, half_widths: ArrayLike, holds_queries: bool = False) -> LogBox:

@@ -8,12 +8,12 @@ from abc import abstractmethod
 import numpy as np
 from geomstats.geometry.spd_matrices import SPDMatrices
 
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.geometry import Geometry
 from geomstats_ldp.geometry.metric_space import SURELY_ON
 from geomstats_ldp.geometry.spaces.axes import transposed, width_of
 from geomstats_ldp.geometry.spaces.symmetric_matrices import (
     cholesky,
-    copy,
     eigen,
     symmetrise,
 )
@@ -195,7 +195,7 @@ def settle(twin, point, out):
             size = math.sqrt(abs(point[i, i])) * math.sqrt(abs(point[j, j]))
             if not abs(point[i, j] - point[j, i]) <= SURELY_ON * size:
                 return False
-    copy(axes, point, out)
+    assign(point, out)
     symmetrise(axes, out)
     cholesky(axes, out, factor)
     for i in range(n):
@@ -207,7 +207,7 @@ def settle(twin, point, out):
 @jitable
 def to_tangent(twin, vector, base_point, out):
     """Symmetric part, for the compiled engine."""
-    copy(twin.axes, vector, out)
+    assign(vector, out)
     symmetrise(twin.axes, out)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from geomstats.geometry.spd_matrices import SPDAffineMetric
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces import symmetric_matrices as dense
 from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
@@ -27,20 +28,6 @@ from geomstats_ldp.geometry.spaces.spd import (
     settle,
     symmetric_part,
     to_tangent,
-)
-from geomstats_ldp.geometry.spaces.symmetric_matrices import (
-    cholesky,
-    combine,
-    congruence,
-    coordinates,
-    copy,
-    eigen,
-    exp_congruence,
-    product,
-    product_right_transposed,
-    subtract,
-    symmetrise,
-    whiten,
 )
 from geomstats_ldp.twins import jitable
 
@@ -97,7 +84,6 @@ class SPDAffineGeometry(SPDGeometry):
             np.linalg.cholesky(self.reference),
             np.ascontiguousarray(self.flat(self.basis, self.reference)),
             np.zeros((5, *self.shape)),
-            np.full((3, *self.shape), np.nan),
             axes_of(self.shape[0]),
         )
 
@@ -176,10 +162,6 @@ class SPDAffineTwin(NamedTuple):
         Basis at the reference, moved to the identity: orthonormal in the Frobenius product.
     work : array, shape [5, m, m]
         Scratch.
-    last : array, shape [3, m, m]
-        The point at which the frame was asked for last, and the matrices that lead there and
-        back: the root R = L M^(1/2) of X, and M^(-1/2), for M = L^-1 X L^-T, with L the factor
-        of the reference.
     axes : tuple of int
         See `axes_of`.
     """
@@ -188,7 +170,6 @@ class SPDAffineTwin(NamedTuple):
     factor: np.ndarray
     frame: np.ndarray
     work: np.ndarray
-    last: np.ndarray
     axes: tuple
 
 
@@ -202,16 +183,16 @@ def _relative_spectrum(twin, factor, base_point, point, difference, spectrum, ve
     If M is close to the identity the eigenvalues are those of M - 1, from the difference of the
     points, so that small displacements keep their digits; returns whether it was.
     """
-    subtract(twin.axes, point, base_point, difference)
-    whiten(twin.axes, factor, difference, spectrum)
+    dense.subtract(twin.axes, point, base_point, difference)
+    dense.whiten(twin.axes, factor, difference, spectrum)
     size = 0.0
     for i in range(width_of(twin.axes, spectrum)):
         for j in range(width_of(twin.axes, spectrum)):
             size += spectrum[i, j] ** 2
     close = size < 0.25
     if not close:
-        whiten(twin.axes, factor, point, spectrum)
-    eigen(twin.axes, spectrum, vectors)
+        dense.whiten(twin.axes, factor, point, spectrum)
+    dense.eigen(twin.axes, spectrum, vectors)
     return close
 
 
@@ -221,70 +202,42 @@ def _log_value(value, close):
 
 
 @jitable
-def _roots(twin, factor, base_point, point, root, inverse):
-    """Write M^(1/2) and M^(-1/2) for M = L^-1 Y L^-T; overwrites `twin.work[1:4]`."""
+def _root(twin, factor, base_point, point, is_inverse, out):
+    """Write M^(1/2) for M = L^-1 Y L^-T, or its inverse; overwrites `twin.work[1:4]`."""
     spectrum, vectors, scratch = twin.work[1], twin.work[2], twin.work[3]
     close = _relative_spectrum(twin, factor, base_point, point, scratch, spectrum, vectors)
-    n = width_of(twin.axes, root)
-    for i in range(n):
-        for j in range(i + 1):
-            root[i, j] = 0.0
-            inverse[i, j] = 0.0
-    for k in range(n):
-        scale = math.sqrt(1.0 + spectrum[k, k] if close else spectrum[k, k])
-        for i in range(n):
-            for j in range(i + 1):
-                product_of_two = vectors[i, k] * vectors[j, k]
-                root[i, j] += scale * product_of_two
-                inverse[i, j] += product_of_two / scale
-    for i in range(n):
-        for j in range(i):
-            root[j, i] = root[i, j]
-            inverse[j, i] = inverse[i, j]
-
-
-@jitable
-def _frame_at(twin, point):
-    """Bring `twin.last` to a point; a participant and a round ask for the same one many times."""
-    known = True
-    for i in range(width_of(twin.axes, point)):
-        for j in range(width_of(twin.axes, point)):
-            known = known and twin.last[0, i, j] == point[i, j]
-    if not known:
-        _roots(twin, twin.factor, twin.reference, point, twin.work[0], twin.last[2])
-        product(twin.axes, twin.factor, twin.work[0], twin.last[1])
-        copy(twin.axes, point, twin.last[0])
+    for j in range(width_of(twin.axes, out)):
+        root = math.sqrt(1.0 + spectrum[j, j] if close else spectrum[j, j])
+        spectrum[j, j] = 1.0 / root if is_inverse else root
+    dense.from_spectrum(twin.axes, vectors, spectrum, scratch, out)
 
 
 @_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    cholesky(twin.axes, base_point, factor)
-    whiten(twin.axes, factor, tangent_vec, spectrum)
-    eigen(twin.axes, spectrum, vectors)
-    product(twin.axes, factor, vectors, frame)
-    exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
+    dense.cholesky(twin.axes, base_point, factor)
+    dense.whiten(twin.axes, factor, tangent_vec, spectrum)
+    dense.eigen(twin.axes, spectrum, vectors)
+    dense.product(twin.axes, factor, vectors, frame)
+    dense.exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
 
 
 @_closed_form
 def _log(twin, point, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    scaled = twin.work[4]
-    cholesky(twin.axes, base_point, factor)
-    close = _relative_spectrum(twin, factor, base_point, point, scaled, spectrum, vectors)
-    product(twin.axes, factor, vectors, frame)
+    scratch = twin.work[4]
+    dense.cholesky(twin.axes, base_point, factor)
+    close = _relative_spectrum(twin, factor, base_point, point, scratch, spectrum, vectors)
+    dense.product(twin.axes, factor, vectors, frame)
     for j in range(width_of(twin.axes, out)):
-        value = _log_value(spectrum[j, j], close)
-        for i in range(width_of(twin.axes, out)):
-            scaled[i, j] = value * frame[i, j]
-    product_right_transposed(twin.axes, scaled, frame, out)
-    symmetrise(twin.axes, out)
+        spectrum[j, j] = _log_value(spectrum[j, j], close)
+    dense.from_spectrum(twin.axes, frame, spectrum, scratch, out)
 
 
 @_closed_form
 def _dist(twin, point_a, point_b):
     factor, spectrum = twin.work[0], twin.work[1]
-    cholesky(twin.axes, point_a, factor)
+    dense.cholesky(twin.axes, point_a, factor)
     close = _relative_spectrum(twin, factor, point_a, point_b, twin.work[4], spectrum, twin.work[2])
     largest = 0.0
     for j in range(width_of(twin.axes, spectrum)):
@@ -298,31 +251,35 @@ def _dist(twin, point_a, point_b):
     return largest * math.sqrt(squared)
 
 
+@jitable
+def _arrive(twin, factor, base_point, end_point, out):
+    """Write E V E^T, E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, for L^-1 V L^-T in `twin.work[4]`."""
+    root = out
+    _root(twin, factor, base_point, end_point, False, root)
+    dense.product(twin.axes, factor, root, twin.work[1])
+    dense.congruence(twin.axes, twin.work[1], twin.work[4], twin.work[2], out)
+
+
 @_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
-    # E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, and the transported vector is E V E^T
-    factor, whitened, root = twin.work[0], twin.work[4], out
-    cholesky(twin.axes, base_point, factor)
-    # The inverse root is not needed, and may go where nothing is yet.
-    _roots(twin, factor, base_point, end_point, root, whitened)
-    product(twin.axes, factor, root, twin.work[1])
-    whiten(twin.axes, factor, tangent_vec, whitened)
-    congruence(twin.axes, twin.work[1], whitened, twin.work[2], out)
+    dense.cholesky(twin.axes, base_point, twin.work[0])
+    dense.whiten(twin.axes, twin.work[0], tangent_vec, twin.work[4])
+    _arrive(twin, twin.work[0], base_point, end_point, out)
 
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    _frame_at(twin, point)
-    combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
-    congruence(twin.axes, twin.last[1], twin.work[4], twin.work[1], out)
+    dense.combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
+    _arrive(twin, twin.factor, twin.reference, point, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
-    _frame_at(twin, point)
-    whiten(twin.axes, twin.factor, tangent_vec, twin.work[0])
-    congruence(twin.axes, twin.last[2], twin.work[0], twin.work[1], twin.work[2])
-    coordinates(twin.axes, dim(twin), twin.work[2], twin.frame, out)
+    whitened, root, moved = twin.work[0], twin.work[4], twin.work[2]
+    dense.whiten(twin.axes, twin.factor, tangent_vec, whitened)
+    _root(twin, twin.factor, twin.reference, point, True, root)
+    dense.congruence(twin.axes, root, whitened, twin.work[1], moved)
+    dense.coordinates(twin.axes, dim(twin), moved, twin.frame, out)
 
 
 _closed_form(to_tangent, "to_tangent")

@@ -11,20 +11,13 @@ import math
 
 import numpy as np
 
+from geomstats_ldp.geometry.elementwise import assign
 from geomstats_ldp.geometry.spaces.axes import width_of
 from geomstats_ldp.twins import jitable
 
 _EPSILON = float(np.finfo(float).eps)
 #: Cyclic Jacobi converges quadratically: five to eight sweeps do for the sizes in use.
 _MAX_SWEEPS = 30
-
-
-@jitable
-def copy(axes, a, out):
-    """Write a to out, entry by entry."""
-    for i in range(width_of(axes, a)):
-        for j in range(width_of(axes, a)):
-            out[i, j] = a[i, j]
 
 
 @jitable
@@ -56,32 +49,10 @@ def product(axes, a, b, out):
 
 
 @jitable
-def product_left_transposed(axes, a, b, out):
-    """Write a^T b to out."""
-    for i in range(width_of(axes, a)):
-        for j in range(width_of(axes, a)):
-            total = 0.0
-            for k in range(width_of(axes, a)):
-                total += a[k, i] * b[k, j]
-            out[i, j] = total
-
-
-@jitable
-def product_right_transposed(axes, a, b, out):
-    """Write a b^T to out."""
-    for i in range(width_of(axes, a)):
-        for j in range(width_of(axes, a)):
-            total = 0.0
-            for k in range(width_of(axes, a)):
-                total += a[i, k] * b[j, k]
-            out[i, j] = total
-
-
-@jitable
 def congruence(axes, a, b, scratch, out):
     """Write the symmetric part of a b a^T to out."""
     product(axes, a, b, scratch)
-    product_right_transposed(axes, scratch, a, out)
+    product(axes, scratch, a.T, out)
     symmetrise(axes, out)
 
 
@@ -168,6 +139,13 @@ def eigen(axes, matrix, vectors):
 
 
 @jitable
+def eigenbasis(axes, matrix, spectrum, vectors):
+    """Eigenvalues on the diagonal of `spectrum`, and eigenvectors; see `eigen`."""
+    assign(matrix, spectrum)
+    eigen(axes, spectrum, vectors)
+
+
+@jitable
 def _rotate(axes, matrix, vectors, p, q):
     """One Jacobi rotation, which makes entry (p, q) zero."""
     entry = matrix[p, q]
@@ -197,6 +175,16 @@ def _rotate(axes, matrix, vectors, p, q):
 
 
 @jitable
+def from_spectrum(axes, vectors, spectrum, scratch, out):
+    """Write vectors diag(values) vectors^T to out, for the values on the diagonal of spectrum."""
+    for i in range(width_of(axes, out)):
+        for j in range(width_of(axes, out)):
+            scratch[i, j] = vectors[i, j] * spectrum[j, j]
+    product(axes, scratch, vectors.T, out)
+    symmetrise(axes, out)
+
+
+@jitable
 def exp_congruence(axes, vectors, spectrum, scratch, out):
     """Write vectors diag(exp(values)) vectors^T to out, for the values on the diagonal of spectrum.
 
@@ -206,4 +194,4 @@ def exp_congruence(axes, vectors, spectrum, scratch, out):
         scale = math.exp(0.5 * spectrum[j, j])
         for i in range(width_of(axes, out)):
             scratch[i, j] = scale * vectors[i, j]
-    product_right_transposed(axes, scratch, scratch, out)
+    product(axes, scratch, scratch.T, out)

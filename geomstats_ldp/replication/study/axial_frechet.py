@@ -6,7 +6,6 @@ import numpy as np
 
 from geomstats_ldp.geometry import LogBox
 from geomstats_ldp.losses import FrechetLoss, register_loss
-from geomstats_ldp.serialization import nested_tuple
 
 
 @register_loss
@@ -48,11 +47,3 @@ class AxialFrechetLoss(FrechetLoss):
         widths = np.asarray(query_region.half_widths)
         squares = np.sum(widths**2) - widths**2 + (widths + self.half_axes) ** 2
         return float(np.sqrt(squares.max()) + geometry.dist(query_region.center, self.center))
-
-    def to_spec(self):
-        """Plain record, for JSON."""
-        return {
-            "name": self.name,
-            "center": nested_tuple(self.center),
-            "half_axes": nested_tuple(self.half_axes),
-        }
