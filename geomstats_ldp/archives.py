@@ -85,6 +85,13 @@ class ArraySpec:
             )
 
 
+def spec_like(name, array, shape):
+    """What an array of a file has to be that holds the like of another, in some shape."""
+    if array.dtype.kind == "i":
+        return ArraySpec(name, shape, "i8", low=0, high=LARGEST_COUNT)
+    return ArraySpec(name, shape)
+
+
 class Archive:
     """An open ``.npz`` file, of which a ZipFile is given."""
 

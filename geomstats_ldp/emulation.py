@@ -182,9 +182,11 @@ class _Run(DataReader):
 
     def answer(self, blocks, streams, progress, total=None):
         """Answer checked blocks, let the server adopt the outcome, and say what clipping did."""
-        kept, n_rows = [], 0
+        kept, n_rows, queue = [], 0, RowQueue(blocks)
+        full = 2 * self._server.protocol.pairs_per_round
+        size = max(BLOCK - BLOCK % full, full)  # whole rounds, but for what is left at the end
         with tqdm(total=total, disable=not progress, unit="row", desc="participants") as bar:
-            for rows in _whole_rounds(blocks, 2 * self._server.protocol.pairs_per_round):
+            while (rows := queue.take(size)) is not None:
                 kept += self._answer_rounds(rows, streams)
                 n_rows += len(rows)
                 bar.update(len(rows))
@@ -271,13 +273,6 @@ def _run_of(server, convert, groups):
     if (groups is None) != (server.protocol.groups is None):
         raise ProtocolError("groups must be given where the protocol has groups, and only there")
     return _Run(server, convert) if groups is None else _GroupedRun(server, convert, groups)
-
-
-def _whole_rounds(blocks, full):
-    """Cut rows anew, into pieces of whole rounds; the last piece takes what is left."""
-    rows, block = RowQueue(blocks), max(BLOCK - BLOCK % full, full)
-    while rows.are_left():
-        yield rows.take(block)
 
 
 def _within_plan(server, blocks):

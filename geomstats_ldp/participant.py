@@ -350,12 +350,8 @@ class Participant:
         """Message vector of the direct sampler, with the next draws of the seed."""
         if self._streams is None:
             self._streams = make_streams(self.random_state)
-        geometry = self.protocol.geometry
-        variates = mechanism.draw(1, self._streams)[0]
-        coords = np.empty(geometry.dim)
-        scratch = np.empty(geometry.dim + 1)
-        release_into(mechanism, score, variates, scratch, coords)
-        return geometry.lift(coords, point)
+        coords = mechanism.release(score, mechanism.draw(1, self._streams)[0])
+        return self.protocol.geometry.lift(coords, point)
 
     def __repr__(self):
         state = "has answered" if self.has_answered else "has not answered"

@@ -22,7 +22,8 @@ from geomstats_ldp.collection.migrations import migrate
 from geomstats_ldp.collection.scouts import ScoutedStudy
 from geomstats_ldp.collection.times import cut_down
 from geomstats_ldp.exceptions import CollectionError, NotReadyError
-from geomstats_ldp.files import write_figure, write_text
+from geomstats_ldp.files import write_text
+from geomstats_ldp.options import write_json, write_picture
 from geomstats_ldp.serialization import BAD_CONTENT, parse_json
 from geomstats_ldp.validation import check_integer
 
@@ -185,14 +186,11 @@ def result(arguments):
     ledger.follow()
     server = _study_server(ledger)
     record = study.summarise(ledger.study.description, server)
-    text = json.dumps(record, indent=2, allow_nan=False) + "\n"
-    path = arguments.output.with_suffix(".json")
-    write_text(path, text)
-    figure = study.picture(ledger.study.description, server)
-    write_figure(path.with_suffix(".png"), figure)
     print(f"{record['n_participants']} participants")
     print("\n".join(_region_lines(record)))
-    print(f"wrote {path} and {path.with_suffix('.png')}")
+    write_json(arguments.output.with_suffix(".json"), record)
+    figure = study.picture(ledger.study.description, server)
+    write_picture(arguments.output.with_suffix(".png"), figure)
 
 
 def export(arguments):

@@ -140,7 +140,7 @@ class App:
         return token
 
     async def _write(self, job):
-        outcome = await asyncio.wrap_future(self.service.submit(job))
+        outcome = await asyncio.wrap_future(self.service.writer.submit(job))
         if isinstance(outcome, Refusal):
             raise outcome
         return outcome

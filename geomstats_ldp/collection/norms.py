@@ -2,48 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 
 from geomstats_ldp.exceptions import NotReadyError, ProtocolError
-from geomstats_ldp.protocol.rounds import RoundPlan
-from geomstats_ldp.scouting import NormHistogram
 
 #: The question has no point to ask at; queries have one.
 _POINT = np.zeros((1, 1))
 
 
-@dataclass(frozen=True)
 class NormQuestion:
     """What the service asks of a `Protocol`, for a `NormHistogram` and a plan of one round."""
 
-    histogram: NormHistogram
-    rounds: RoundPlan
+    groups, n_query_points = None, 1
 
-    groups = None
-    n_query_points = 1
-
-    @property
-    def fingerprint(self):
-        """That of the histogram."""
-        return self.histogram.fingerprint
-
-    @property
-    def dim(self):
-        """Number of bins."""
-        return self.histogram.n_bins
-
-    @property
-    def mechanism(self):
-        """Randomiser of the bins."""
-        return self.histogram.mechanism
-
-    @property
-    def mechanisms(self):
-        """The same, of the one group that there is."""
-        return {None: self.mechanism}
+    def __init__(self, histogram, rounds):
+        self.histogram, self.rounds = histogram, rounds
+        self.fingerprint, self.dim = histogram.fingerprint, histogram.n_bins
+        self.mechanism = histogram.mechanism
+        self.mechanisms = {None: self.mechanism}  # of the one group that there is
 
     def queries_of(self, group):
         """Numbers of the questions to a group: the one question, to everybody."""

@@ -15,7 +15,7 @@ from geomstats_ldp.collection.ledger import Ledger
 from geomstats_ldp.collection.stages import study_alone
 from geomstats_ldp.collection.times import cut_up
 from geomstats_ldp.collection.web import Refusal
-from geomstats_ldp.collection.writer import BusyError, Writer
+from geomstats_ldp.collection.writer import Writer
 from geomstats_ldp.exceptions import MessageError, ProtocolError
 from geomstats_ldp.protocol import Message, Query
 from geomstats_ldp.serialization import BAD_CONTENT, canonical_json
@@ -42,22 +42,10 @@ class Service:
         self.writer = Writer(engine)
         self._query_text = lru_cache(maxsize=4096)(self._make_query_text)
 
-    @property
-    def protocol(self):
-        """Protocol of the open stage."""
-        return self.ledger.view.stage.protocol
-
     def close(self):
         """Answer what waits, and let go of the database."""
         self.writer.close()
         self.engine.dispose()
-
-    def submit(self, job):
-        """Future of a job of the writer, or Refusal."""
-        try:
-            return self.writer.submit(job)
-        except BusyError:
-            raise Refusal(503, "busy", "too many requests wait; try again", 1) from None
 
     # ---------------------------------------------------------------- questions
 
@@ -69,7 +57,7 @@ class Service:
         """
         token_hash = store.digest(token)
         try:
-            asked = self.protocol.queries_of(group)
+            asked = self.ledger.view.stage.protocol.queries_of(group)
         except ProtocolError as error:
             text = "group must be one of the protocol, and left out where it has none"
             raise Refusal(422, "bad_group", text) from error

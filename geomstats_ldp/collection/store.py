@@ -77,15 +77,6 @@ class Reports(NamedTuple):
     coords: np.ndarray
 
 
-class Standing(NamedTuple):
-    """What is known of a token: the last question, if any, and the report, if any."""
-
-    round: int | None
-    direction: int | None
-    lease_until: int | None
-    report_id: str | None
-
-
 def digest(secret):
     """SHA-256 of a token or key; they are random, so that nothing slower is needed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
@@ -164,9 +155,11 @@ _TAKEN = text(
 
 
 def standing(connection, token_hash):
-    """`Standing` of a token, or None if it is unknown."""
-    row = connection.execute(_STANDING, {"token_hash": token_hash}).first()
-    return None if row is None else Standing(*row)
+    """Round, direction and lease of the last question of a token, and its report, as a row.
+
+    What there is not is None, and so is the row of a token that is unknown.
+    """
+    return connection.execute(_STANDING, {"token_hash": token_hash}).first()
 
 
 def deal(connection, token_hash, round, direction, lease_until):

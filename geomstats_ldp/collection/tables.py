@@ -80,25 +80,21 @@ def reading(engine):
 
 
 @contextmanager
-def writing(engine):
+def writing(engine, lock="pg_advisory_xact_lock_shared"):
     """Connection that writes beside others; all is on disk at the end, or nothing is done."""
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock_shared({_LOCK})"))
+            connection.execute(text(f"SELECT {lock}({_LOCK})"))
         yield connection
 
 
-@contextmanager
 def writing_alone(engine):
     """Connection that writes while nobody else does: reports up to the last are all there.
 
     On PostgreSQL a number is given before its row can be seen. A writer whose row cannot be seen
     yet holds the shared lock.
     """
-    with engine.begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
-        yield connection
+    return writing(engine, "pg_advisory_xact_lock")
 
 
 def settled(engine):

@@ -11,16 +11,13 @@ import threading
 from concurrent.futures import Future
 
 from geomstats_ldp.collection import tables
+from geomstats_ldp.collection.web import Refusal
 
 #: Requests in one transaction, at most.
 _BATCH = 256
 
 #: Requests that wait, at most.
 _WAITING = 2000
-
-
-class BusyError(Exception):
-    """More requests wait than can be answered soon."""
 
 
 class Writer:
@@ -35,13 +32,13 @@ class Writer:
     def submit(self, job):
         """Future of what ``job(connection)`` returns, done when it is durable.
 
-        The job may run again from the start if the transaction fails. BusyError if too many wait.
+        The job may run again from the start if the transaction fails. Refusal if too many wait.
         """
         future = Future()
         try:
             self._queue.put_nowait((job, future))
         except queue.Full:
-            raise BusyError from None
+            raise Refusal(503, "busy", "too many requests wait; try again", 1) from None
         return future
 
     def close(self):

@@ -34,7 +34,7 @@ class InterceptFirst:
     def __init__(self, intercept: float):
         self.intercept = intercept
 
-    def to_internal(self, points: ArrayLike, name: str = "points") -> np.ndarray:
+    def to_internal(self, points: ArrayLike) -> np.ndarray:
         """Convert points (intercept, coefficients), shape [..., dim]."""
         return self._scaled(points, 1 / self.intercept if self.intercept > 0 else 1.0)
 

@@ -35,8 +35,6 @@ class PairRegression:
 
     Attributes
     ----------
-    n_pairs : int
-        Pairs L in the window.
     gram : array, shape [dim, dim]
         Q = sum X X^T, without the ridge.
     ridge : float
@@ -49,7 +47,6 @@ class PairRegression:
         Covariance of one released score, from the residuals.
     """
 
-    n_pairs: int
     gram: np.ndarray
     ridge: float
     slope: np.ndarray
@@ -120,9 +117,7 @@ def fit_regression(sums, directions, rule, n_participants):
         ridge = ridge + weight
         pulled = sums.dx + weight * np.array(rule.prior_hessian)
         slope = pulled @ np.linalg.inv(gram + ridge * np.eye(dim))
-    return PairRegression(
-        n_pairs, gram, float(ridge), slope, (slope + slope.T) / 2, score_covariance
-    )
+    return PairRegression(gram, float(ridge), slope, (slope + slope.T) / 2, score_covariance)
 
 
 def _unexplained(sums, slope, gram):

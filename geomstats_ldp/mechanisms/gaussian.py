@@ -176,13 +176,6 @@ class GaussianTwin(NamedTuple):
 @jitable
 def _release(twin, vector, variates, scratch, out):
     """Add sigma times the normals ``variates`` to ``vector``, projected to the ball."""
-    square = 0.0
-    for i in range(twin.dim):
-        square += vector[i] * vector[i]
-    if square <= twin.bound * twin.bound < np.inf:  # inside for sure, and finite
-        for i in range(twin.dim):
-            out[i] = vector[i] + twin.sigma * variates[i]
-        return
     _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
     for i in range(twin.dim):
         centre = twin.bound * scratch[i] if projected else vector[i]

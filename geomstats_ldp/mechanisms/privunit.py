@@ -59,14 +59,16 @@ def optimal_logit(epsilon, dim):
     return brentq(_threshold_residual, -60.0, 750.0, args=(epsilon, dim), xtol=1e-14, rtol=1e-15)
 
 
-def _log_normaliser(epsilon, log_probability):
-    """Return log of 1 + (e^eps - 1) q, the sum of the two weights."""
-    return float(np.logaddexp(0.0, _log_expm1(epsilon) + log_probability))
+def _optimal_cap(epsilon, dim):
+    """Return log(1 - gamma), log(1 - p) and the log of 1 + (e^eps - 1) q of the optimal cap.
 
-
-def _log_outside(log_probability, log_normaliser):
-    """Return log(1 - p) = log(1 - q) - log(1 + (e^eps - 1) q)."""
-    return math.log(-math.expm1(log_probability)) - log_normaliser
+    p is the probability of the cap and q the uniform one; the last is the sum of both weights, and
+    1 - p is 1 - q over it.
+    """
+    _, log_depth = _log_threshold_and_depth(optimal_logit(epsilon, dim))
+    log_probability = log_cap_probability(log_depth, dim)
+    log_normaliser = float(np.logaddexp(0.0, _log_expm1(epsilon) + log_probability))
+    return log_depth, math.log(-math.expm1(log_probability)) - log_normaliser, log_normaliser
 
 
 class PrivUnitTwin(NamedTuple):
@@ -152,13 +154,19 @@ class PrivUnit(Mechanism):
         self._check_pure()
         self._check_realisable()
         logit = optimal_logit(self.epsilon, self.dim)
-        self._set_cap(logit)
+        log_depth, log_outside, log_normaliser = _optimal_cap(self.epsilon, self.dim)
+        threshold, depth = float(expit(logit)), math.exp(log_depth)
         # m - gamma = ((e^eps - 1) E(t - gamma)_+ - gamma) / (1 + (e^eps - 1) q)
         residual = math.expm1(_threshold_residual(logit, self.epsilon, self.dim))
-        mean_cosine = self.threshold * (1.0 + residual * math.exp(-self._log_normaliser))
-        unit_variance = self.depth * (1.0 + self.threshold) / self.threshold**2 / (self.dim + 1)
+        mean_cosine = threshold * (1.0 + residual * math.exp(-log_normaliser))
+        unit_variance = depth * (1.0 + threshold) / threshold**2 / (self.dim + 1)
         self._set(
+            threshold=threshold,
+            depth=depth,
             mean_cosine=mean_cosine,
+            # by the complement, whose digits decide on the realised epsilon
+            cap_probability=-math.expm1(log_outside),
+            _log_normaliser=log_normaliser,
             noise_variance=self.bound**2 * unit_variance,
             noise_variance_floor=self.bound**2 * unit_variance,
             support_radius=self.bound / mean_cosine,
@@ -169,22 +177,7 @@ class PrivUnit(Mechanism):
     @classmethod
     def _log_rare(cls, epsilon, dim):
         """Log of 1 - p, the probability of what lies outside the optimal cap."""
-        _, log_depth = _log_threshold_and_depth(optimal_logit(epsilon, dim))
-        log_probability = log_cap_probability(log_depth, dim)
-        return _log_outside(log_probability, _log_normaliser(epsilon, log_probability))
-
-    def _set_cap(self, logit):
-        """Store the cap."""
-        _, log_depth = _log_threshold_and_depth(logit)
-        log_probability = log_cap_probability(log_depth, self.dim)
-        log_normaliser = _log_normaliser(self.epsilon, log_probability)
-        self._set(
-            threshold=float(expit(logit)),
-            depth=math.exp(log_depth),
-            # by the complement, whose digits decide on the realised epsilon
-            cap_probability=-math.expm1(_log_outside(log_probability, log_normaliser)),
-            _log_normaliser=log_normaliser,
-        )
+        return _optimal_cap(epsilon, dim)[1]
 
     def noise_covariance(self, vector: ArrayLike) -> np.ndarray:
         """Return tau^2 I, shape [dim, dim]."""

@@ -52,7 +52,7 @@ class BaseServer(ABC):
 
     @abstractmethod
     def _specs(self):
-        """What these arrays have to be."""
+        """What these arrays have to be in a file; the server is new."""
 
     @abstractmethod
     def _take(self, arrays):

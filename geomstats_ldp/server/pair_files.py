@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from geomstats_ldp.archives import LARGEST_COUNT, ArraySpec
+from geomstats_ldp.archives import ArraySpec, spec_like
 from geomstats_ldp.protocol.messages import LARGEST_ENTRY
 from geomstats_ldp.server.moment_sums import MomentSums, empty_moments
-from geomstats_ldp.server.recursion import RegressionSums, State, state_before, weights_of_one
+from geomstats_ldp.server.recursion import RegressionSums, State, weights_of_one
 from geomstats_ldp.server.state_checks import check_state
 
 
@@ -23,16 +23,13 @@ def state_arrays(state):
     return arrays
 
 
-def pair_specs(protocol):
+def pair_specs(protocol, state):
     """What the arrays of a file have to be; those of a state are as of a new one."""
     last, shape = protocol.n_query_points - 1, (None, *protocol.geometry.shape)
     yield ArraySpec("pending_index", (None,), "i8", low=0, high=last)
     yield ArraySpec("pending_vectors", shape, low=-LARGEST_ENTRY, high=LARGEST_ENTRY)
-    for name, array in state_arrays(state_before(protocol)).items():
-        if array.dtype.kind == "i":
-            yield ArraySpec(name, array.shape, "i8", low=0, high=LARGEST_COUNT)
-        else:
-            yield ArraySpec(name, array.shape)
+    for name, array in state_arrays(state).items():
+        yield spec_like(name, array, array.shape)
 
 
 def read_pairs(protocol, arrays):

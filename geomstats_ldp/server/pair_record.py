@@ -199,7 +199,7 @@ class PairRecord(BaseServer):
         }
 
     def _specs(self):
-        return pair_specs(self.protocol)
+        return pair_specs(self.protocol, self.state)
 
     def _take(self, arrays):
         self.state, self.pending = read_pairs(self.protocol, arrays)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geomstats_ldp.archives import LARGEST_COUNT, ArraySpec
+from geomstats_ldp.archives import ArraySpec, spec_like
 from geomstats_ldp.exceptions import MessageError
 from geomstats_ldp.score_regression import RoundState
 from geomstats_ldp.score_regression.curvature import whitening_range
@@ -27,18 +27,12 @@ def _kept(protocol):
     return [name for name in RoundState._fields if is_needed.get(name, True)]
 
 
-def round_specs(protocol):
-    """What the arrays of a file have to be."""
-    dim, counts = protocol.dim, (None, protocol.n_query_points)
-    specs = {
-        "centers": ArraySpec("centers", (None, *protocol.geometry.shape)),
-        "stretches": ArraySpec("stretches", (None, dim, dim)),
-        "counts": ArraySpec("counts", counts, "i8", low=0, high=LARGEST_COUNT),
-        "sums": ArraySpec("sums", (*counts, dim)),
-        "outer": ArraySpec("outer", (*counts, dim, dim)),
-    }
-    closed = ArraySpec("n_closed", (1,), "i8", low=0, high=protocol.rounds.n_rounds)
-    return [closed, *(specs[name] for name in _kept(protocol))]
+def round_specs(protocol, state):
+    """What the arrays of a file have to be; those of a state are as of a new one, but longer."""
+    yield ArraySpec("n_closed", (1,), "i8", low=0, high=protocol.rounds.n_rounds)
+    for name in _kept(protocol):
+        array = getattr(state, name)
+        yield spec_like(name, array, (None, *array.shape[1:]))
 
 
 def read_rounds(protocol, arrays):

@@ -387,7 +387,7 @@ class RoundRecord(BaseServer):
         return round_arrays(self.protocol, self.state, self.n_closed)
 
     def _specs(self):
-        return round_specs(self.protocol)
+        return round_specs(self.protocol, self.state)
 
     def _take(self, arrays):
         self._continue(*read_rounds(self.protocol, arrays))

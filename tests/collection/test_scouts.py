@@ -60,10 +60,10 @@ class Crowd:
             return store.add_invitations(connection, n)
 
     def ask(self, token):
-        text = self.service.submit(self.service.question_job(token)).result()
+        text = self.service.writer.submit(self.service.question_job(token)).result()
         while isinstance(text, Refusal) and text.code == "no_question":  # questions are counted
             time.sleep(0.01)
-            text = self.service.submit(self.service.question_job(token)).result()
+            text = self.service.writer.submit(self.service.question_job(token)).result()
         return Query.from_json(canonical_json(json.loads(text)["query"]))
 
     def protocol_of(self, query):
@@ -77,7 +77,7 @@ class Crowd:
 
     def send(self, token, query, datum):
         record = json.loads(draw_report(self.protocol_of(query), query, datum))
-        stored = self.service.submit(self.service.report_job(token, record)).result()
+        stored = self.service.writer.submit(self.service.report_job(token, record)).result()
         self.reports[record["report_id"]] = Message.from_json(canonical_json(record["message"]))
         self.service.ledger.follow()
         return stored
@@ -215,7 +215,7 @@ def test_norms_out_of_range_end_the_collection(crowd_of):
     crowd.answer(people(30, unit=1e9))
     ledger, (token,) = crowd.service.ledger, crowd.tokens(1)
     assert ledger.has_ended and "more than half are above" in ledger.failure
-    assert crowd.service.submit(crowd.service.question_job(token)).result().code == "ended"
+    assert crowd.service.writer.submit(crowd.service.question_job(token)).result().code == "ended"
     assert crowd.service.status()["ended"]
 
 

@@ -96,7 +96,7 @@ def test_covariance_floor_is_that_of_the_paper(n, eigenvalues):
 def test_guard_is_that_of_the_paper(cap, strength, power):
     hessian, covariance = np.diag([2.0, 1.0]), np.array([[1.0, 0.2], [0.2, 0.5]])
     gram, ridge = 3.0 * np.eye(2), 0.5
-    regression = PairRegression(100, gram, ridge, hessian, hessian, covariance)
+    regression = PairRegression(gram, ridge, hessian, hessian, covariance)
     rule = InferenceRule(guard=strength, guard_cap=cap, guard_power=power)
     u = math.sqrt(0.5 * 1.5 * (2 / 3.5)) / math.sqrt(5.0)
     assert 0.05 < u < 10

@@ -21,18 +21,9 @@ from geomstats.geometry.grassmannian import Grassmannian, GrassmannianCanonicalM
 
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.metric_space import SURELY_ON
+from geomstats_ldp.geometry.spaces import symmetric_matrices as dense
 from geomstats_ldp.geometry.spaces.angular import AngularGeometry
 from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
-from geomstats_ldp.geometry.spaces.symmetric_matrices import (
-    combine,
-    congruence,
-    coordinates,
-    eigen,
-    from_spectrum,
-    product,
-    subtract,
-    symmetrise,
-)
 from geomstats_ldp.twins import jitable
 
 #: Squares of angles under which the series of a quotient is exact to rounding.
@@ -133,8 +124,8 @@ def _squared_cosines(twin, point, base_point):
     for i in range(width_of(twin.axes, point)):
         for j in range(width_of(twin.axes, point)):
             total[i, j] = point[i, j] + base_point[i, j] - (1.0 if i == j else 0.0)
-    product(twin.axes, total, total.T, twin.work[0])
-    eigen(twin.axes, twin.work[0], twin.work[1])
+    dense.product(twin.axes, total, total.T, twin.work[0])
+    dense.eigen(twin.axes, twin.work[0], twin.work[1])
 
 
 @jitable
@@ -145,13 +136,13 @@ def _rotation(twin, point, base_point, out):
     _squared_cosines(twin, point, base_point)
     for i in range(n):
         spectrum[i, i] = 1.0 / math.sqrt(max(spectrum[i, i], 1e-300))
-    from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], root)
-    product(twin.axes, point, base_point, factor)
+    dense.from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], root)
+    dense.product(twin.axes, point, base_point, factor)
     for i in range(n):
         for j in range(n):
             unit = 1.0 if i == j else 0.0
             factor[i, j] = 2.0 * factor[i, j] - point[i, j] - base_point[i, j] + unit
-    product(twin.axes, factor, root, out)
+    dense.product(twin.axes, factor, root, out)
 
 
 @_closed_form
@@ -160,27 +151,27 @@ def _exp(twin, tangent_vec, base_point, out):
     vectors, scratch = twin.work[1], twin.work[2]
     even, odd, turned, rotation = twin.work[3], twin.work[4], twin.work[5], twin.work[6]
     # I + V^2 is well conditioned, and has the eigenvectors of V^2.
-    product(twin.axes, tangent_vec, tangent_vec.T, spectrum)
+    dense.product(twin.axes, tangent_vec, tangent_vec.T, spectrum)
     for i in range(n):
         spectrum[i, i] += 1.0
-    eigen(twin.axes, spectrum, vectors)
+    dense.eigen(twin.axes, spectrum, vectors)
     for i in range(n):
         square = max(spectrum[i, i] - 1.0, 0.0)
         angle = math.sqrt(square)
         spectrum[i, i] = math.cos(angle)
         turned[i, i] = math.sin(angle) / angle if square > _SMALL_SQUARE else 1.0 - square / 6.0
-    from_spectrum(twin.axes, vectors, spectrum, scratch, even)
-    from_spectrum(twin.axes, vectors, turned, scratch, odd)
+    dense.from_spectrum(twin.axes, vectors, spectrum, scratch, even)
+    dense.from_spectrum(twin.axes, vectors, turned, scratch, odd)
     # V (2P - I), then E.
-    product(twin.axes, tangent_vec, base_point, turned)
+    dense.product(twin.axes, tangent_vec, base_point, turned)
     for i in range(n):
         for j in range(n):
             turned[i, j] = 2.0 * turned[i, j] - tangent_vec[i, j]
-    product(twin.axes, odd, turned, rotation)
+    dense.product(twin.axes, odd, turned, rotation)
     for i in range(n):
         for j in range(n):
             rotation[i, j] += even[i, j]
-    congruence(twin.axes, rotation, base_point, scratch, even)
+    dense.congruence(twin.axes, rotation, base_point, scratch, even)
     _settle(twin, even, out)
 
 
@@ -196,18 +187,18 @@ def _log(twin, point, base_point, out):
         sine = math.sqrt(square)
         ratio = math.atan2(sine, cosine) / sine if square > _SMALL_SQUARE else 1.0 + square / 6.0
         spectrum[i, i] = ratio / cosine
-    from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], quotient)
+    dense.from_spectrum(twin.axes, twin.work[1], spectrum, twin.work[2], quotient)
     _to_tangent(twin, point, base_point, off)
-    product(twin.axes, off, quotient, out)
-    symmetrise(twin.axes, out)
+    dense.product(twin.axes, off, quotient, out)
+    dense.symmetrise(twin.axes, out)
 
 
 @_closed_form
 def _dist(twin, point_a, point_b):
     gap, spectrum, vectors = twin.work[2], twin.work[0], twin.work[1]
-    subtract(twin.axes, point_a, point_b, gap)
-    product(twin.axes, gap, gap.T, spectrum)
-    eigen(twin.axes, spectrum, vectors)
+    dense.subtract(twin.axes, point_a, point_b, gap)
+    dense.product(twin.axes, gap, gap.T, spectrum)
+    dense.eigen(twin.axes, spectrum, vectors)
     squared = 0.0
     for i in range(width_of(twin.axes, point_a)):
         sine = min(max(spectrum[i, i], 0.0), 1.0)
@@ -218,7 +209,7 @@ def _dist(twin, point_a, point_b):
 @_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
     _rotation(twin, end_point, base_point, twin.work[5])
-    congruence(twin.axes, twin.work[5], tangent_vec, twin.work[2], out)
+    dense.congruence(twin.axes, twin.work[5], tangent_vec, twin.work[2], out)
 
 
 @_closed_form
@@ -228,24 +219,24 @@ def _to_tangent(twin, vector, base_point, out):
     for i in range(n):
         for j in range(n):
             inner[i, j] = 0.5 * (vector[i, j] + vector[j, i])
-    product(twin.axes, base_point, inner, scratch)
-    product(twin.axes, scratch, base_point, out)
+    dense.product(twin.axes, base_point, inner, scratch)
+    dense.product(twin.axes, scratch, base_point, out)
     for i in range(n):
         for j in range(n):
             out[i, j] = scratch[i, j] + scratch[j, i] - 2.0 * out[i, j]
-    symmetrise(twin.axes, out)
+    dense.symmetrise(twin.axes, out)
 
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    combine(twin.axes, _dim(twin), coords, twin.frame, twin.work[6])
+    dense.combine(twin.axes, _dim(twin), coords, twin.frame, twin.work[6])
     _transport(twin, twin.work[6], twin.reference, point, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     _transport(twin, tangent_vec, point, twin.reference, twin.work[6])
-    coordinates(twin.axes, _dim(twin), twin.work[6], twin.frame, out)
+    dense.coordinates(twin.axes, _dim(twin), twin.work[6], twin.frame, out)
 
 
 @_closed_form
@@ -257,8 +248,8 @@ def _dim(twin):
 def _settle(twin, point, out):
     """One step P <- 3 P^2 - 2 P^3; whether the point was a projection of the rank to rounding."""
     n, squared, trace = width_of(twin.axes, point), twin.work[1], 0.0
-    product(twin.axes, point, point, squared)
-    product(twin.axes, squared, point, out)
+    dense.product(twin.axes, point, point, squared)
+    dense.product(twin.axes, squared, point, out)
     largest = 0.0
     for i in range(n):
         trace += point[i, i] - twin.reference[i, i]
@@ -266,7 +257,7 @@ def _settle(twin, point, out):
             gap = abs(squared[i, j] - point[i, j]) + abs(point[i, j] - point[j, i])
             largest = gap if not gap <= largest else largest
             out[i, j] = 3.0 * squared[i, j] - 2.0 * out[i, j]
-    symmetrise(twin.axes, out)
+    dense.symmetrise(twin.axes, out)
     return largest <= SURELY_ON and abs(trace) < 0.5
 
 

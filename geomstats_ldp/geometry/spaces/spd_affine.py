@@ -14,6 +14,7 @@ import numpy as np
 from geomstats.geometry.spd_matrices import SPDAffineMetric
 
 from geomstats_ldp.geometry import dispatch
+from geomstats_ldp.geometry.spaces import symmetric_matrices as dense
 from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
@@ -27,18 +28,6 @@ from geomstats_ldp.geometry.spaces.spd import (
     settle,
     symmetric_part,
     to_tangent,
-)
-from geomstats_ldp.geometry.spaces.symmetric_matrices import (
-    cholesky,
-    combine,
-    congruence,
-    coordinates,
-    eigen,
-    exp_congruence,
-    from_spectrum,
-    product,
-    subtract,
-    whiten,
 )
 from geomstats_ldp.twins import jitable
 
@@ -194,16 +183,16 @@ def _relative_spectrum(twin, factor, base_point, point, difference, spectrum, ve
     If M is close to the identity the eigenvalues are those of M - 1, from the difference of the
     points, so that small displacements keep their digits; returns whether it was.
     """
-    subtract(twin.axes, point, base_point, difference)
-    whiten(twin.axes, factor, difference, spectrum)
+    dense.subtract(twin.axes, point, base_point, difference)
+    dense.whiten(twin.axes, factor, difference, spectrum)
     size = 0.0
     for i in range(width_of(twin.axes, spectrum)):
         for j in range(width_of(twin.axes, spectrum)):
             size += spectrum[i, j] ** 2
     close = size < 0.25
     if not close:
-        whiten(twin.axes, factor, point, spectrum)
-    eigen(twin.axes, spectrum, vectors)
+        dense.whiten(twin.axes, factor, point, spectrum)
+    dense.eigen(twin.axes, spectrum, vectors)
     return close
 
 
@@ -220,35 +209,35 @@ def _root(twin, factor, base_point, point, is_inverse, out):
     for j in range(width_of(twin.axes, out)):
         root = math.sqrt(1.0 + spectrum[j, j] if close else spectrum[j, j])
         spectrum[j, j] = 1.0 / root if is_inverse else root
-    from_spectrum(twin.axes, vectors, spectrum, scratch, out)
+    dense.from_spectrum(twin.axes, vectors, spectrum, scratch, out)
 
 
 @_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    cholesky(twin.axes, base_point, factor)
-    whiten(twin.axes, factor, tangent_vec, spectrum)
-    eigen(twin.axes, spectrum, vectors)
-    product(twin.axes, factor, vectors, frame)
-    exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
+    dense.cholesky(twin.axes, base_point, factor)
+    dense.whiten(twin.axes, factor, tangent_vec, spectrum)
+    dense.eigen(twin.axes, spectrum, vectors)
+    dense.product(twin.axes, factor, vectors, frame)
+    dense.exp_congruence(twin.axes, frame, spectrum, twin.work[4], out)
 
 
 @_closed_form
 def _log(twin, point, base_point, out):
     factor, spectrum, vectors, frame = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
     scratch = twin.work[4]
-    cholesky(twin.axes, base_point, factor)
+    dense.cholesky(twin.axes, base_point, factor)
     close = _relative_spectrum(twin, factor, base_point, point, scratch, spectrum, vectors)
-    product(twin.axes, factor, vectors, frame)
+    dense.product(twin.axes, factor, vectors, frame)
     for j in range(width_of(twin.axes, out)):
         spectrum[j, j] = _log_value(spectrum[j, j], close)
-    from_spectrum(twin.axes, frame, spectrum, scratch, out)
+    dense.from_spectrum(twin.axes, frame, spectrum, scratch, out)
 
 
 @_closed_form
 def _dist(twin, point_a, point_b):
     factor, spectrum = twin.work[0], twin.work[1]
-    cholesky(twin.axes, point_a, factor)
+    dense.cholesky(twin.axes, point_a, factor)
     close = _relative_spectrum(twin, factor, point_a, point_b, twin.work[4], spectrum, twin.work[2])
     largest = 0.0
     for j in range(width_of(twin.axes, spectrum)):
@@ -267,30 +256,30 @@ def _arrive(twin, factor, base_point, end_point, out):
     """Write E V E^T, E = (Y X^-1)^(1/2) = L M^(1/2) L^-1, for L^-1 V L^-T in `twin.work[4]`."""
     root = out
     _root(twin, factor, base_point, end_point, False, root)
-    product(twin.axes, factor, root, twin.work[1])
-    congruence(twin.axes, twin.work[1], twin.work[4], twin.work[2], out)
+    dense.product(twin.axes, factor, root, twin.work[1])
+    dense.congruence(twin.axes, twin.work[1], twin.work[4], twin.work[2], out)
 
 
 @_closed_form
 def _transport(twin, tangent_vec, base_point, end_point, out):
-    cholesky(twin.axes, base_point, twin.work[0])
-    whiten(twin.axes, twin.work[0], tangent_vec, twin.work[4])
+    dense.cholesky(twin.axes, base_point, twin.work[0])
+    dense.whiten(twin.axes, twin.work[0], tangent_vec, twin.work[4])
     _arrive(twin, twin.work[0], base_point, end_point, out)
 
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
+    dense.combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
     _arrive(twin, twin.factor, twin.reference, point, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     whitened, root, moved = twin.work[0], twin.work[4], twin.work[2]
-    whiten(twin.axes, twin.factor, tangent_vec, whitened)
+    dense.whiten(twin.axes, twin.factor, tangent_vec, whitened)
     _root(twin, twin.factor, twin.reference, point, True, root)
-    congruence(twin.axes, root, whitened, twin.work[1], moved)
-    coordinates(twin.axes, dim(twin), moved, twin.frame, out)
+    dense.congruence(twin.axes, root, whitened, twin.work[1], moved)
+    dense.coordinates(twin.axes, dim(twin), moved, twin.frame, out)
 
 
 _closed_form(to_tangent, "to_tangent")

@@ -18,6 +18,7 @@ from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric
 from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.geometry import dispatch
 from geomstats_ldp.geometry.elementwise import choose
+from geomstats_ldp.geometry.spaces import symmetric_matrices as dense
 from geomstats_ldp.geometry.spaces.axes import axes_of, transposed, width_of
 from geomstats_ldp.geometry.spaces.spd import (
     SPDGeometry,
@@ -31,17 +32,6 @@ from geomstats_ldp.geometry.spaces.spd import (
     settle,
     symmetric_part,
     to_tangent,
-)
-from geomstats_ldp.geometry.spaces.symmetric_matrices import (
-    combine,
-    congruence,
-    coordinates,
-    eigen,
-    eigenbasis,
-    exp_congruence,
-    product,
-    subtract,
-    symmetrise,
 )
 from geomstats_ldp.twins import jitable
 
@@ -172,8 +162,8 @@ def _log_slope(a, b):
 def _times_slopes(twin, vector, is_inverse, out):
     """Write a vector in the eigenbasis of `twin.work[:2]`, times or over the differences of log."""
     spectrum, vectors, scratch = twin.work[0], twin.work[1], twin.work[2]
-    product(twin.axes, vector, vectors, scratch)
-    product(twin.axes, vectors.T, scratch, out)
+    dense.product(twin.axes, vector, vectors, scratch)
+    dense.product(twin.axes, vectors.T, scratch, out)
     for i in range(width_of(twin.axes, out)):
         for j in range(width_of(twin.axes, out)):
             slope = _log_slope(spectrum[i, i], spectrum[j, j])
@@ -184,18 +174,18 @@ def _times_slopes(twin, vector, is_inverse, out):
 def _differential(twin, vector, is_inverse, out):
     """Differential of log at the point of the eigenbasis in `twin.work[:2]`, or its inverse."""
     _times_slopes(twin, vector, is_inverse, twin.work[3])
-    congruence(twin.axes, twin.work[1], twin.work[3], twin.work[2], out)
+    dense.congruence(twin.axes, twin.work[1], twin.work[3], twin.work[2], out)
 
 
 @jitable
 def _to_logarithms(twin, tangent_vec, point, out):
-    eigenbasis(twin.axes, point, twin.work[0], twin.work[1])
+    dense.eigenbasis(twin.axes, point, twin.work[0], twin.work[1])
     _differential(twin, tangent_vec, False, out)
 
 
 @jitable
 def _from_logarithms(twin, vector, point, out):
-    eigenbasis(twin.axes, point, twin.work[0], twin.work[1])
+    dense.eigenbasis(twin.axes, point, twin.work[0], twin.work[1])
     _differential(twin, vector, True, out)
 
 
@@ -208,31 +198,31 @@ def _log_difference(twin, point, base_point):
     """
     spectrum, vectors = twin.work[0], twin.work[1]
     end_spectrum, end_vectors, scratch, out = twin.work[2], twin.work[3], twin.work[4], twin.work[5]
-    eigenbasis(twin.axes, base_point, spectrum, vectors)
-    eigenbasis(twin.axes, point, end_spectrum, end_vectors)
-    subtract(twin.axes, point, base_point, out)
-    product(twin.axes, out, end_vectors, scratch)
-    product(twin.axes, vectors.T, scratch, out)
+    dense.eigenbasis(twin.axes, base_point, spectrum, vectors)
+    dense.eigenbasis(twin.axes, point, end_spectrum, end_vectors)
+    dense.subtract(twin.axes, point, base_point, out)
+    dense.product(twin.axes, out, end_vectors, scratch)
+    dense.product(twin.axes, vectors.T, scratch, out)
     for i in range(width_of(twin.axes, out)):
         for j in range(width_of(twin.axes, out)):
             out[i, j] *= _log_slope(spectrum[i, i], end_spectrum[j, j])
-    product(twin.axes, vectors, out, scratch)
-    product(twin.axes, scratch, end_vectors.T, out)
-    symmetrise(twin.axes, out)
+    dense.product(twin.axes, vectors, out, scratch)
+    dense.product(twin.axes, scratch, end_vectors.T, out)
+    dense.symmetrise(twin.axes, out)
 
 
 @_closed_form
 def _exp(twin, tangent_vec, base_point, out):
     spectrum, vectors, scratch, inner = twin.work[0], twin.work[1], twin.work[2], twin.work[3]
-    eigenbasis(twin.axes, base_point, spectrum, vectors)
+    dense.eigenbasis(twin.axes, base_point, spectrum, vectors)
     # In the eigenbasis of the point, where a short vector leaves it nearly diagonal.
     _times_slopes(twin, tangent_vec, False, inner)
     for i in range(width_of(twin.axes, out)):
         inner[i, i] += math.log(spectrum[i, i])
-    symmetrise(twin.axes, inner)
-    eigen(twin.axes, inner, twin.work[4])
-    product(twin.axes, vectors, twin.work[4], scratch)
-    exp_congruence(twin.axes, scratch, inner, spectrum, out)
+    dense.symmetrise(twin.axes, inner)
+    dense.eigen(twin.axes, inner, twin.work[4])
+    dense.product(twin.axes, vectors, twin.work[4], scratch)
+    dense.exp_congruence(twin.axes, scratch, inner, spectrum, out)
 
 
 @_closed_form
@@ -265,14 +255,14 @@ def _transport(twin, tangent_vec, base_point, end_point, out):
 
 @_closed_form
 def _lift(twin, coords, point, out):
-    combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
+    dense.combine(twin.axes, dim(twin), coords, twin.frame, twin.work[4])
     _from_logarithms(twin, twin.work[4], point, out)
 
 
 @_closed_form
 def _coordinates(twin, tangent_vec, point, out):
     _to_logarithms(twin, tangent_vec, point, twin.work[4])
-    coordinates(twin.axes, dim(twin), twin.work[4], twin.frame, out)
+    dense.coordinates(twin.axes, dim(twin), twin.work[4], twin.frame, out)
 
 
 _closed_form(to_tangent, "to_tangent")
