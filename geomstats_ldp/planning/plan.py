@@ -158,7 +158,10 @@ class Plan:
         ProtocolError
             If `width` is not positive, or `setting` does not name one curve of the plan.
         """
-        width, curve = check_scale("width", width), self._only(self._curves(setting), setting)
+        width, curves = check_scale("width", width), self._curves(setting)
+        if len(curves) != 1:
+            raise ProtocolError(self._no_one_curve(setting))
+        [curve] = curves
         good = [row for row in curve if row.is_informative and math.isfinite(row.width)]
         if not good:
             return math.inf
@@ -183,12 +186,9 @@ class Plan:
             if all(curve[0].setting.get(name) == value for name, value in setting.items())
         ]
 
-    def _only(self, found, setting):
-        """The one thing that was found of the curves of a setting."""
-        if len(found) != 1:
-            names = [curve[0].setting for curve in self.curves]
-            raise ProtocolError(f"setting must name one curve of {names}; got {setting}")
-        return next(iter(found))
+    def _no_one_curve(self, setting):
+        names = [curve[0].setting for curve in self.curves]
+        return f"setting must name one curve of {names}; got {setting}"
 
     def calendar(
         self, n: int, answers_a_day: float, n_rounds: int | None = None, **setting: Any
@@ -223,7 +223,9 @@ class Plan:
         rounds = self.n_rounds or _N_ROUNDS if n_rounds is None else n_rounds
         check_integer("n_rounds", rounds)
         found = {self.sizes_of(n, rounds, curve[0].setting) for curve in self._curves(setting)}
-        sizes = self._only(found, setting)
+        if len(found) != 1:
+            raise ProtocolError(self._no_one_curve(setting))
+        [sizes] = found
         return Calendar(sizes, tuple(math.ceil(size / rate) for size in sizes))
 
     def plot(self, ax: Axes | None = None) -> Axes:
