@@ -240,6 +240,7 @@ def test_without_compilation_kernels_run_as_python(engine, expected):
 def test_the_root_logger_stays_as_it_was():
     program = (
         "import logging\n"
+        "logging.basicConfig(level=logging.ERROR)\n"
         "root = logging.getLogger()\n"
         "before = root.level, list(root.handlers)\n"
         "from geomstats_ldp import Participant, PrivatePCA\n"
@@ -247,7 +248,6 @@ def test_the_root_logger_stays_as_it_was():
         "assert (root.level, root.handlers) == before, (root.level, root.handlers)\n"
     )
     run(program, ROOT.parent)
-    run("import logging; logging.basicConfig(level=logging.ERROR)\n" + program, ROOT.parent)
 
 
 @pytest.mark.slow  # two processes

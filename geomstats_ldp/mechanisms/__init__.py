@@ -21,27 +21,24 @@ from geomstats_ldp.mechanisms.candidates import sphere_points
 from geomstats_ldp.mechanisms.checks import check_delta, check_epsilon
 from geomstats_ldp.mechanisms.gaussian import (
     Gaussian,
-    GaussianTwin,
     analytic_gaussian_scale,
     gaussian_log_delta,
 )
-from geomstats_ldp.mechanisms.identity import Identity, IdentityTwin
-from geomstats_ldp.mechanisms.l2_ball import L2Ball, L2BallTwin
-from geomstats_ldp.mechanisms.privunit import PrivUnit, PrivUnitTwin
+from geomstats_ldp.mechanisms.identity import Identity
+from geomstats_ldp.mechanisms.kernels import ReleaseTwin
+from geomstats_ldp.mechanisms.l2_ball import L2Ball
+from geomstats_ldp.mechanisms.privunit import PrivUnit
 from geomstats_ldp.mechanisms.streams import Streams, make_streams, seed_sequence
 from geomstats_ldp.registry import Registry, add_class, place_of
 
 __all__ = [
     "MECHANISMS",
     "Gaussian",
-    "GaussianTwin",
     "Identity",
-    "IdentityTwin",
     "L2Ball",
-    "L2BallTwin",
     "Mechanism",
     "PrivUnit",
-    "PrivUnitTwin",
+    "ReleaseTwin",
     "Streams",
     "analytic_gaussian_scale",
     "gaussian_log_delta",

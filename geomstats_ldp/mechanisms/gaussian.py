@@ -17,7 +17,7 @@ calibration and optimal denoising, ICML.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,12 +27,11 @@ from geomstats_ldp.exceptions import ProtocolError
 from geomstats_ldp.mechanisms import grid_noise
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
-    release_into,
 )
 from geomstats_ldp.mechanisms.checks import EPSILON_RANGE
+from geomstats_ldp.mechanisms.kernels import GAUSSIAN, ReleaseTwin
 from geomstats_ldp.mechanisms.streams import Streams
-from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.mechanisms.unit_ball import settled_ball_point
 from geomstats_ldp.validation import (
     check_choice,
     check_integer,
@@ -156,35 +155,6 @@ def _scale_with_slack(scale, epsilon, delta):
     return scale
 
 
-class GaussianTwin(NamedTuple):
-    """What the compiled kernel needs.
-
-    Attributes
-    ----------
-    dim : int
-    bound : float
-        Radius G of the ball.
-    sigma : float
-        Standard deviation of the noise in a coordinate.
-    """
-
-    dim: int
-    bound: float
-    sigma: float
-
-
-@jitable
-def _release(twin, vector, variates, scratch, out):
-    """Add sigma times the normals ``variates`` to ``vector``, projected to the ball."""
-    _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
-    for i in range(twin.dim):
-        centre = twin.bound * scratch[i] if projected else vector[i]
-        out[i] = centre + twin.sigma * variates[i]
-
-
-compile_for_twin(release_into, GaussianTwin, _release)
-
-
 class Gaussian(Mechanism):
     """Add isotropic normal noise, (epsilon, delta)-LDP.
 
@@ -287,8 +257,8 @@ class Gaussian(Mechanism):
         return np.linalg.norm(released, axis=-1) <= reach * (1.0 + rtol)
 
     def twin(self) -> tuple | None:
-        """Return the `GaussianTwin`."""
-        return GaussianTwin(self.dim, self.bound, self.sigma)
+        """Return the `ReleaseTwin`."""
+        return ReleaseTwin(GAUSSIAN, self.dim, self.bound, self.sigma)
 
     def to_spec(self) -> dict[str, Any]:
         """Return the specification, which includes the calibration."""

@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from geomstats_ldp.exceptions import ProtocolError
-from geomstats_ldp.mechanisms.base import Mechanism, release_into
+from geomstats_ldp.mechanisms.base import Mechanism
+from geomstats_ldp.mechanisms.kernels import IDENTITY, ReleaseTwin
 from geomstats_ldp.mechanisms.streams import Streams
-from geomstats_ldp.mechanisms.unit_ball import unit_ball_point
-from geomstats_ldp.twins import compile_for_twin, jitable
 from geomstats_ldp.validation import check_integer
-
-
-class IdentityTwin(NamedTuple):
-    """What the compiled kernel needs.
-
-    Attributes
-    ----------
-    dim : int
-    bound : float
-        Radius G of the ball.
-    """
-
-    dim: int
-    bound: float
-
-
-@jitable
-def _release(twin, vector, variates, scratch, out):
-    """Copy ``vector``, projected to the ball, into ``out``."""
-    _, projected = unit_ball_point(vector, twin.bound, twin.dim, scratch)
-    for i in range(twin.dim):
-        out[i] = twin.bound * scratch[i] if projected else vector[i]
-
-
-compile_for_twin(release_into, IdentityTwin, _release)
 
 
 class Identity(Mechanism):
@@ -85,8 +59,8 @@ class Identity(Mechanism):
         raise NotImplementedError("the identity has no density: its message is the vector itself")
 
     def twin(self) -> tuple | None:
-        """Return the `IdentityTwin`."""
-        return IdentityTwin(self.dim, self.bound)
+        """Return the `ReleaseTwin`."""
+        return ReleaseTwin(IDENTITY, self.dim, self.bound)
 
     def _guarantee(self):
         return "NOT PRIVATE, messages are the scores themselves"

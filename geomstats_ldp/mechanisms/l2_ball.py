@@ -16,7 +16,7 @@ Journal of the American Statistical Association 113, 182-201.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,58 +24,13 @@ from scipy.special import gammaln
 
 from geomstats_ldp.mechanisms.base import (
     Mechanism,
-    release_into,
 )
+from geomstats_ldp.mechanisms.kernels import L2_BALL, ReleaseTwin
 from geomstats_ldp.mechanisms.streams import Streams
-from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.mechanisms.unit_ball import settled_ball_point
 from geomstats_ldp.validation import check_integer, finite_array
 
 SPHERE_TOLERANCE = 1e-9  # relative distance from the sphere at which a message is off support
-
-
-class L2BallTwin(NamedTuple):
-    """What the compiled kernel needs.
-
-    Attributes
-    ----------
-    dim : int
-    bound : float
-        Radius G of the ball.
-    radius : float
-        Radius B of the sphere of messages.
-    near_probability : float
-        e^eps / (1 + e^eps).
-    """
-
-    dim: int
-    bound: float
-    radius: float
-    near_probability: float
-
-
-@jitable
-def _release(twin, vector, variates, scratch, out):
-    """Release ``vector`` with the variates [u_sign, u_half, g_1..g_d]."""
-    dim = twin.dim
-    square, _ = unit_ball_point(vector, twin.bound, dim, scratch)
-    if square == 0.0:
-        scratch[0] = 1.0  # no direction to keep: a fixed one, taken with either sign
-    dot, norm = 0.0, 0.0
-    for i in range(dim):
-        dot += variates[2 + i] * scratch[i]
-        norm += variates[2 + i] * variates[2 + i]
-    keeps_sign = variates[0] < 0.5 * (1.0 + math.sqrt(square))
-    takes_near_half = variates[1] < twin.near_probability
-    wants_positive = keeps_sign == takes_near_half
-    scale = twin.radius / math.sqrt(norm)
-    if (dot >= 0.0) != wants_positive:
-        scale = -scale
-    for i in range(dim):
-        out[i] = scale * variates[2 + i]
-
-
-compile_for_twin(release_into, L2BallTwin, _release)
 
 
 def _radius_factor(dim):
@@ -192,6 +147,6 @@ class L2Ball(Mechanism):
         return excess <= rtol * self.support_radius
 
     def twin(self) -> tuple | None:
-        """Return the `L2BallTwin`."""
+        """Return the `ReleaseTwin`."""
         near_probability = 1.0 / (1.0 + math.exp(-self.epsilon))
-        return L2BallTwin(self.dim, self.bound, self.radius, near_probability)
+        return ReleaseTwin(L2_BALL, self.dim, self.bound, self.radius, near_probability)

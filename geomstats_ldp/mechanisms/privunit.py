@@ -17,21 +17,18 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln
 
-from geomstats_ldp.mechanisms.base import (
-    Mechanism,
-    release_into,
-)
+from geomstats_ldp.mechanisms.base import Mechanism
 from geomstats_ldp.mechanisms.caps import depth_of_log_tail, log_cap_excess, log_cap_probability
+from geomstats_ldp.mechanisms.kernels import PRIVUNIT, ReleaseTwin
 from geomstats_ldp.mechanisms.streams import Streams
-from geomstats_ldp.mechanisms.unit_ball import settled_ball_point, unit_ball_point
-from geomstats_ldp.twins import compile_for_twin, jitable
+from geomstats_ldp.mechanisms.unit_ball import settled_ball_point
 from geomstats_ldp.validation import check_integer, finite_array
 
 
@@ -69,46 +66,6 @@ def _optimal_cap(epsilon, dim):
     log_probability = log_cap_probability(log_depth, dim)
     log_normaliser = float(np.logaddexp(0.0, _log_expm1(epsilon) + log_probability))
     return log_depth, math.log(-math.expm1(log_probability)) - log_normaliser, log_normaliser
-
-
-class PrivUnitTwin(NamedTuple):
-    """What the compiled kernel needs.
-
-    Attributes
-    ----------
-    dim : int
-    bound : float
-        Radius G of the ball.
-    mean_cosine : float
-        m = E t.
-    """
-
-    dim: int
-    bound: float
-    mean_cosine: float
-
-
-@jitable
-def _release(twin, vector, variates, scratch, out):
-    """Release ``vector`` with the variates [w, g_1..g_(d+1)], t = sign(w) (1 - |w|)."""
-    dim = twin.dim
-    square, _ = unit_ball_point(vector, twin.bound, dim, scratch)
-    scratch[dim] = math.sqrt(1.0 - square)  # scratch is now u
-    dot = 0.0
-    for i in range(dim + 1):
-        dot += variates[1 + i] * scratch[i]
-    norm = 0.0
-    for i in range(dim + 1):
-        norm += (variates[1 + i] - dot * scratch[i]) ** 2
-    depth = abs(variates[0])
-    scale = twin.bound / twin.mean_cosine
-    along = scale * math.copysign(1.0 - depth, variates[0])
-    across = scale * math.sqrt(depth * (2.0 - depth) / norm)
-    for i in range(dim):
-        out[i] = along * scratch[i] + across * (variates[1 + i] - dot * scratch[i])
-
-
-compile_for_twin(release_into, PrivUnitTwin, _release)
 
 
 class PrivUnit(Mechanism):
@@ -251,5 +208,5 @@ class PrivUnit(Mechanism):
         return np.where(depth <= self.depth, self.epsilon, 0.0) - self._log_normaliser
 
     def twin(self) -> tuple | None:
-        """Return the `PrivUnitTwin`."""
-        return PrivUnitTwin(self.dim, self.bound, self.mean_cosine)
+        """Return the `ReleaseTwin`."""
+        return ReleaseTwin(PRIVUNIT, self.dim, self.bound, self.support_radius)

@@ -51,7 +51,7 @@ def test_the_realised_epsilon_is_the_nominal_one_up_to_the_largest():
     """By exact fractions, at the ends of the ball, where the half is taken for certain."""
     largest = L2Ball.largest_epsilon(3)
     for epsilon in (1.0, 8.0, largest):
-        near = L2Ball(epsilon=epsilon, dim=3, bound=1.0).twin().near_probability
+        near = L2Ball(epsilon=epsilon, dim=3, bound=1.0).twin().probability
         levels = math.ceil(Fraction(near) * 2**53)
         realised = mp.log(mp.mpf(levels) / (2**53 - levels))
         assert abs(realised / mp.mpf(epsilon) - 1) < 1e-9
