@@ -119,6 +119,10 @@ class WeakCurvatureWarning(LDPWarning):
     """The Hessian is known too badly in some direction for a Wald region to be relied on."""
 
 
+class LostCurvatureWarning(LDPWarning):
+    """Answers about curvature tell much less of it than scores do: clipping has taken it."""
+
+
 class WeakPrivacyWarning(LDPWarning):
     """The privacy parameters protect nobody."""
 

@@ -221,7 +221,8 @@ class PrivateRegression(BasePrivateEstimator):
 
         Warns
         -----
-        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
+        HessianFloorWarning, LostCurvatureWarning, SafeguardWarning, UninformativeRegionWarning,
+        WeakCurvatureWarning
         """
         values = cast(SmoothFunctional, self.functional(lambda coefficients: coefficients))
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]

@@ -86,7 +86,8 @@ class Inferring(Collecting):
 
         Warns
         -----
-        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
+        HessianFloorWarning, LostCurvatureWarning, SafeguardWarning, UninformativeRegionWarning,
+        WeakCurvatureWarning
         """
         check_choice("kind", kind, KINDS)
         sandwich, prediction = self._sandwich(), self._prediction(kind)
@@ -106,6 +107,8 @@ class Inferring(Collecting):
             region = WaldRegion(*place, sandwich.covariance, *rest, calibration)
             notices.warn_about_hessian(sandwich)
             notices.warn_if_weak(sandwich, prediction, self.protocol_.inference)
+        if self.protocol_.rounds is not None:
+            notices.warn_if_lost(self.server_.curvature_lost())
         notices.warn_about_region(region)
         return region
 
@@ -136,7 +139,8 @@ class Inferring(Collecting):
 
         Warns
         -----
-        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
+        HessianFloorWarning, LostCurvatureWarning, SafeguardWarning, UninformativeRegionWarning,
+        WeakCurvatureWarning
         """
         region = self.confidence_region(kind=kind, anytime=anytime, moment_bound=moment_bound)
         return float(region.pvalue(point))
@@ -182,7 +186,8 @@ class Inferring(Collecting):
 
         Warns
         -----
-        HessianFloorWarning, SafeguardWarning, UninformativeRegionWarning, WeakCurvatureWarning
+        HessianFloorWarning, LostCurvatureWarning, SafeguardWarning, UninformativeRegionWarning,
+        WeakCurvatureWarning
         SmoothnessWarning
             If h has a kink or a stationary point within the uncertainty of the parameter, or bends
             strongly over it.

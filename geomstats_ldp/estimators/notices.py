@@ -12,6 +12,7 @@ from geomstats_ldp.exceptions import (
     DiscardWarning,
     FewParticipantsWarning,
     HessianFloorWarning,
+    LostCurvatureWarning,
     SafeguardWarning,
     SeedWarning,
     SmoothnessWarning,
@@ -38,6 +39,10 @@ _SMALL_REGION = 0.5
 
 #: Distance from the tangent over one standard deviation, in standard errors.
 _LARGEST_BEND = 0.5
+
+#: Share of the curvature that may be missing in the answers about it, as scores bend too, and the
+#: standard errors by which more must be missing: the 99% quantile.
+_LARGEST_LOSS, _LOSS_ERRORS = 1 / 3, 2.33
 
 #: A larger delta lets a mechanism release a noticeable share of the data as they are.
 _LARGEST_DELTA = 1e-3
@@ -157,6 +162,22 @@ def warn_if_weak(sandwich, prediction, rule):
             'confidence_region(kind="score") gives a region that keeps its level; more '
             "participants or a larger epsilon would help",
             WeakCurvatureWarning,
+        )
+
+
+def warn_if_lost(lost):
+    """Answers about curvature tell less of it than scores, and not by chance.
+
+    `lost` is the share that is missing and its standard error, or None.
+    """
+    if lost is not None and lost[0] - _LOSS_ERRORS * lost[1] > _LARGEST_LOSS:
+        warn(
+            f"answers about curvature tell {min(lost[0], 1.0):.0%} less of it than scores do, with "
+            f"a standard error of {lost[1]:.0%}: the score of the loss turns within less than the "
+            "spread of the data, and clipping takes what few people have much of. The estimate "
+            "errs more than it need, and regions may cover less often than their level. "
+            "asks_curvature = False in the loss would help, and so may a larger region_radius",
+            LostCurvatureWarning,
         )
 
 

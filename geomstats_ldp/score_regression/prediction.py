@@ -183,10 +183,11 @@ def predict_round_scores(
     return replace(found, weights=weights / sizes[:, None])
 
 
-def regress_about(protocol, state, points, fit, twin=None, is_predicting=False):
+def regress_about(protocol, state, points, fit, twin=None, is_predicting=False, told=None):
     """Gradient and Hessian at the estimate of a collection in rounds, by least squares alone.
 
     To predict scores the regression is by `instruments` where `compares_within_rounds` says so.
+    `told` is what of the answers about curvature counts, by default all of `told_curvature`.
 
     Returns
     -------
@@ -197,7 +198,8 @@ def regress_about(protocol, state, points, fit, twin=None, is_predicting=False):
     compares : bool
         Whether it is by instruments.
     """
-    answers, told = Answers(protocol, state, points), told_curvature(protocol, state)
+    answers = Answers(protocol, state, points)
+    told = told_curvature(protocol, state) if told is None else told
     moment, rule, dim = protocol.rounds.moment, protocol.inference, protocol.dim
     round_weights = np.ones(state.n_opened)
     if moment is None:

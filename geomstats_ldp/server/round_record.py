@@ -14,6 +14,7 @@ from geomstats_ldp.score_regression import (
     RoundState,
     ScoreFit,
     closed_round,
+    curvature_lost,
     fit_scores,
     fit_single_query,
     initial_round_state,
@@ -328,6 +329,17 @@ class RoundRecord(BaseServer):
             return predict_single_query_scores(self.protocol, self.state, fit)
         twin = self.engine.twin
         return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
+
+    @alone
+    def curvature_lost(self) -> tuple[float, float] | None:
+        """Share of the curvature that answers about it miss by the scores, and its standard error.
+
+        None as `fit`, or where answers about curvature do not tell all of it.
+        """
+        fit = self.fit()
+        if fit is None or self.protocol.rounds.curvature_rounds is None:
+            return None
+        return curvature_lost(self.protocol, self.state, self._points, fit, self.engine.twin)
 
     @alone
     def groups(self) -> dict[str, dict]:
