@@ -17,7 +17,6 @@ from geomstats_ldp.score_regression.state import (
     with_messages,
     without_messages,
 )
-from geomstats_ldp.score_regression.two_hessians import curvature_lost
 
 __all__ = [
     "LearntMoment",
@@ -25,7 +24,6 @@ __all__ = [
     "RoundState",
     "ScoreFit",
     "closed_round",
-    "curvature_lost",
     "fewest_participants",
     "fit_scores",
     "fit_single_query",

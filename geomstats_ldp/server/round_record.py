@@ -14,7 +14,6 @@ from geomstats_ldp.score_regression import (
     RoundState,
     ScoreFit,
     closed_round,
-    curvature_lost,
     fit_scores,
     fit_single_query,
     initial_round_state,
@@ -32,6 +31,7 @@ from geomstats_ldp.score_regression.curvature import (
 )
 from geomstats_ldp.score_regression.fit import into_region
 from geomstats_ldp.score_regression.state import ask_the_same
+from geomstats_ldp.score_regression.two_hessians import curvature_lost
 from geomstats_ldp.server.base import BaseServer, alone, group_report
 from geomstats_ldp.server.round_files import read_rounds, round_arrays, round_specs
 

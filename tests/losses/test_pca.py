@@ -88,13 +88,14 @@ def test_huge_data_are_clipped_to_the_bound(size):
 @pytest.mark.parametrize("dim", DIMS)
 def test_compiled_score_equals_numpy(dim):
     loss, points, data = cases(dim)
+    geometry = Geometry(Hypersphere(dim), points[0])
     for point in points:
         for datum, score in zip(data, score_of(loss, point, data)):
             out = np.empty(dim + 1)
             compiled_score(loss, point, datum, out)
             np.testing.assert_allclose(out, score, rtol=0, atol=1e-14)
             interpreted = np.empty(dim + 1)
-            score_into(loss, None, point, loss.clip(None, datum), interpreted)
+            score_into(loss, geometry, point, loss.clip(None, datum), interpreted)
             np.testing.assert_array_equal(interpreted, score_of(loss, point, datum))
 
 
