@@ -150,7 +150,7 @@ def test_the_step_cap_and_the_preconditioner_act(mean_protocol, mean_data):
 # -------------------------------------------------------------------- engines, checkpoints, blocks
 
 
-@pytest.mark.slow  # compiles for each mechanism
+@pytest.mark.slow  # compiles
 @BOTH
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("retraction", ["exponential", "projection"])
