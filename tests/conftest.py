@@ -1,17 +1,12 @@
-"""Builders that several test files share, and one thread of linear algebra for each worker."""
+"""One thread of linear algebra for each worker, and fixtures that several test files share.
+
+What they need is imported in them: the process that hands tests to the workers needs none of it,
+and the workers wait for that process.
+"""
 
 import os
-from dataclasses import replace
 
-import numpy as np
 import pytest
-from geomstats.geometry.hypersphere import Hypersphere
-
-from geomstats_ldp.geometry import Geometry, geodesic_ball
-from geomstats_ldp.losses import PCALoss
-from geomstats_ldp.mechanisms import make_mechanism
-from geomstats_ldp.participant import Participant
-from geomstats_ldp.protocol import GainRule, InferenceRule, Query, RadiusRule, make_protocol
 
 
 def pytest_configure():
@@ -32,81 +27,38 @@ def pytest_collection_modifyitems(items):
             item.add_marker("slow")
 
 
-def _pca_protocol(
-    dim=2,
-    *,
-    epsilon=2.0,
-    mechanism="privunit",
-    delta=0.0,
-    norm_bound=2.0,
-    region_radius=0.8,
-    radius=None,
-    gain=None,
-    reference=None,
-    retraction="exponential",
-    **options,
-):
-    """Protocol of principal directions on the sphere, at a centre of no special position.
-
-    Its state has sums for the exact regression on the second moment.
-    """
-    if "rounds" not in options:
-        options.setdefault("inference", InferenceRule(moment="second"))
-    loss = PCALoss(norm_bound=norm_bound)
-    center = 1.0 / np.arange(1.0, dim + 2)
-    center /= np.linalg.norm(center)
-    reference = center if reference is None else reference
-    return make_protocol(
-        Geometry(Hypersphere(dim=dim), reference, retraction=retraction),
-        loss,
-        make_mechanism(mechanism, epsilon=epsilon, delta=delta, dim=dim, bound=norm_bound**2 / 2),
-        geodesic_ball(center, region_radius),
-        radius=RadiusRule(0.3, 0.5, 0.27) if radius is None else radius,
-        gain=GainRule(0.5, 10.0, 0.6, 0.5) if gain is None else gain,
-        **options,
-    )
-
-
-def _pca_data(n, dim=2, seed=0):
-    """Rows with decreasing spread; a fair share is longer than the bound 2 and gets clipped."""
-    scales = 1.5 / np.arange(1.0, dim + 2)
-    return np.random.default_rng(seed).normal(size=(n, dim + 1)) * scales
-
-
-def _same_state(one, other):
-    """Whether two server states are equal to the last bit."""
-    names = "iterate", "average", "clock", "safeguards"
-    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
-    sums = [*zip(one.sums, other.sums), *zip(one.moments, other.moments)]
-    return all(np.array_equal(a, b) for a, b in [*pairs, *sums])
-
-
-def _score_at(protocol, point, datum):
-    """Coordinates of the score that a device computes: its message where nothing is added."""
-    spec = protocol.mechanism_spec | {"name": "identity", "epsilon": np.inf, "delta": 0.0}
-    protocol = replace(protocol, mechanism_spec=spec)
-    query = Query(protocol.fingerprint, 0, 0, "plus", np.asarray(point))
-    message = Participant(protocol, random_state=0).respond(query, datum)
-    return protocol.geometry.coordinates(message.tangent_vec, query.point)
-
-
 @pytest.fixture(scope="session")
 def score_at():
-    protocol = _pca_protocol()
-    _score_at(protocol, protocol.initial_point, np.ones(3))  # what has to be compiled says so
-    return _score_at
+    """Coordinates of the score that a device computes."""
+    import numpy as np
+
+    from tests import builders
+
+    protocol = builders.pca_protocol()
+    # What has to be compiled says so.
+    builders.score_at(protocol, protocol.initial_point, np.ones(3))
+    return builders.score_at
 
 
 @pytest.fixture(scope="session")
 def pca_protocol():
-    return _pca_protocol
+    """Protocol of principal directions on the sphere."""
+    from tests import builders
+
+    return builders.pca_protocol
 
 
 @pytest.fixture
 def pca_data():
-    return _pca_data
+    """Rows with decreasing spread."""
+    from tests import builders
+
+    return builders.pca_data
 
 
 @pytest.fixture
 def same_state():
-    return _same_state
+    """Whether two server states are equal to the last bit."""
+    from tests import builders
+
+    return builders.same_state
