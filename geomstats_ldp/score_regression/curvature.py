@@ -83,6 +83,8 @@ def whitening_of(protocol: Any, fit: Any) -> np.ndarray:
     An eigenvalue counts as the root of its square and that of its standard error: directions are
     longer only as far as the messages tell that curvature is small.
     """
+    if not fit.is_hessian_told:
+        return first_whitening(protocol)
     values, vectors, errors = eigenvalues_with_errors(fit.raw_hessian, fit.hessian_covariance)
     high = protocol.hessian_bound
     sizes = np.hypot(np.maximum(values, 0.0), errors)

@@ -118,6 +118,14 @@ class ScoreFit:
         """Expected squared Frobenius norm of the error of the Hessian."""
         return float(np.sum(self.errors))
 
+    @property
+    def is_hessian_told(self) -> bool:
+        """Whether scores tell all of the Hessian: it takes answers at points all around.
+
+        Otherwise the ridge puts what they leave open to zero, with hardly any noise.
+        """
+        return bool(np.linalg.matrix_rank(self.gram, hermitian=True) == len(self.gram))
+
 
 def fit_scores(
     protocol: Protocol,

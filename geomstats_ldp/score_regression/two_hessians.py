@@ -33,10 +33,10 @@ def curvature_lost(protocol, state, points, fit, twin=None):
     Returns
     -------
     lost : pair of float, or None
-        None where nobody was asked about curvature, or too few to tell all of it.
+        None where nobody was asked about curvature, or one estimate leaves some of it open.
     """
     told = told_curvature(protocol, state)
-    if not told:
+    if not told or not fit.is_hessian_told:
         return None
     dim = protocol.dim
     (scores, noise, _), chart, _ = regress_about(protocol, state, points, fit, twin, told=[])

@@ -19,6 +19,7 @@ from geomstats_ldp.schedules import direction_cycle
 from geomstats_ldp.score_regression import merge_states, without_messages
 from geomstats_ldp.score_regression.curvature import (
     difference_reach,
+    first_whitening,
     told_curvature,
     whitening_range,
 )
@@ -321,3 +322,19 @@ def test_no_warning_of_numpy_escapes(protocol_of, collected):
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", LDPWarning)
         collected(protocol_of("logistic", 3000), "logistic", 3000).predict_scores()
+
+
+def test_rounds_go_on_where_answers_leave_the_hessian_open(people, protocol_of):
+    """Answers about one query point a round lose no round, and none asks far away for them."""
+    protocol = protocol_of("logistic", 115_000, epsilon=3.0)
+    server, n = RoundServer(protocol), 20
+    data = np.column_stack(people(n * len(protocol.rounds.sizes)))
+    for number, rows in enumerate(np.split(data, len(protocol.rounds.sizes))):
+        [query] = server.queries(1)
+        devices = [Participant(protocol, random_state=n * number + i) for i in range(n)]
+        server.receive([device.respond(query, row) for device, row in zip(devices, rows)])
+        server.close_round()
+        assert number > 4 or server.curvature_lost() is None
+    first, stretches = first_whitening(protocol), server.state.stretches
+    for number in protocol.rounds.curvature_rounds:
+        np.testing.assert_array_equal(stretches[number], first)
