@@ -34,12 +34,12 @@ n_rounds = 2
 n_participants = {n_scouts}
 n_rounds = 2
 [service]
-lease_seconds = {lease_seconds}
+lease_seconds = 60
 time_precision_seconds = 1
 """
 
 
-def scouted_text(norm_bound='"scout"', initial_point='"scout"', n_scouts=30, lease_seconds=60):
+def scouted_text(norm_bound='"scout"', initial_point='"scout"', n_scouts=30):
     return SCOUTED.format(**locals())
 
 
@@ -220,7 +220,7 @@ def test_norms_out_of_range_end_the_collection(crowd_of):
 
 
 def test_devices_answer_whatever_they_are_asked(run_service, tmp_path, wait_until):
-    service = run_service(text=scouted_text(n_scouts=2, lease_seconds=1))
+    service = run_service(text=scouted_text(n_scouts=2))
     fingerprint, data = service.collection.protocol.fingerprint, people(12)
     ledger, stages = service.service.ledger, set()
     with Client(service.url, "nobody", patience=0.0) as client:
