@@ -71,6 +71,8 @@ def test_reference_values():
 @pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-2, 0.5])
 def test_agrees_with_dp_accounting(epsilon, delta):
     dp_accounting = pytest.importorskip("dp_accounting")
+    if not hasattr(dp_accounting, "get_sigma_gaussian"):
+        pytest.skip("the last release of dp-accounting for Python 3.9 has no such function")
     reference = dp_accounting.get_sigma_gaussian(epsilon, delta)
     # its root finder stops at an absolute 1e-12; ours stays 1e-11 below log delta
     assert analytic_gaussian_scale(epsilon, delta) == pytest.approx(reference, rel=1e-9)

@@ -43,8 +43,12 @@ def tick_texts(panel):
 
 
 def bands(panel):
-    """Vertical extents of the shaded bands."""
-    return [(patch.get_y(), patch.get_y() + patch.get_height()) for patch in panel.patches]
+    """Vertical extents of the shaded bands, rectangles or, by older matplotlib, polygons."""
+    boxes = [
+        patch.get_patch_transform().transform_path(patch.get_path()).get_extents()
+        for patch in panel.patches
+    ]
+    return [(box.y0, box.y1) for box in boxes]
 
 
 def data_lines(panel):
@@ -62,8 +66,8 @@ def test_error_curves(pairs):
         assert tick_texts(panel) == ["8,000", "32,000"]
         assert len(panel.collections) == 3  # error bars
     curve = data_lines(panels(figure)[0])[1]
-    assert np.allclose(curve.get_xdata(), [8000, 32000])
-    assert np.allclose(curve.get_ydata(), 1 / np.sqrt([8000, 32000]) / 8)
+    assert np.allclose(curve.get_xdata(orig=False), [8000, 32000])
+    assert np.allclose(curve.get_ydata(orig=False), 1 / np.sqrt([8000, 32000]) / 8)
 
 
 def test_coverage_curves_have_the_monte_carlo_band(pairs):
@@ -75,7 +79,7 @@ def test_coverage_curves_have_the_monte_carlo_band(pairs):
         assert panel.get_ylim()[0] < BAND[0] and panel.get_ylim()[1] > 1
     assert panels(figure)[0].get_ylim() == panels(figure)[1].get_ylim()
     # Points of different curves do not hide each other, though their coverages are equal.
-    places = np.array([line.get_xdata() for line in data_lines(panels(figure)[0])])
+    places = np.array([line.get_xdata(orig=False) for line in data_lines(panels(figure)[0])])
     assert len(np.unique(places[:, 0])) == 3
     assert np.allclose(places / [8000, 32000], 1, atol=0.1)
 
@@ -94,7 +98,7 @@ def test_methods(made_up_summary, value):
     lines, by_method = data_lines(panels(figure)[1]), last.groupby("method", sort=False)
     assert len(lines) == len(by_method)
     for line, (_, rows) in zip(lines, by_method):
-        assert np.allclose(line.get_ydata(), rows[value])
+        assert np.allclose(line.get_ydata(orig=False), rows[value])
 
 
 def test_curves_are_told_apart_without_colour(pairs):
