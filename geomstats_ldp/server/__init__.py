@@ -6,6 +6,7 @@ import os
 from typing import BinaryIO
 
 from geomstats_ldp.protocol import Protocol
+from geomstats_ldp.server.base import resumed
 from geomstats_ldp.server.checkpoint import open_checkpoint
 from geomstats_ldp.server.engine import ENGINES
 from geomstats_ldp.server.recursion import State
@@ -29,7 +30,8 @@ def make_server(
     -------
     server : Server or RoundServer
     """
-    return _server_of(protocol)(protocol, engine, keep_messages)
+    kind = Server if protocol.rounds is None else RoundServer
+    return kind(protocol, engine, keep_messages)
 
 
 def load_server(path: str | os.PathLike | BinaryIO) -> Server | RoundServer:
@@ -48,13 +50,8 @@ def load_server(path: str | os.PathLike | BinaryIO) -> Server | RoundServer:
     MessageError
         If the file is not a saved server.
     """
-    with open_checkpoint(path) as (_, protocol, _):
-        pass
-    return _server_of(protocol).load(path)
-
-
-def _server_of(protocol: Protocol) -> type[Server] | type[RoundServer]:
-    return Server if protocol.rounds is None else RoundServer
+    with open_checkpoint(path) as (file, protocol, engine):
+        return resumed(make_server(protocol, engine), file)
 
 
 __all__ = ["ENGINES", "RoundServer", "Server", "State", "load_server", "make_server", "window"]

@@ -140,11 +140,15 @@ class BaseServer(ABC):
             If anything in the file is not what a collection could have come to.
         """
         with open_checkpoint(path) as (file, protocol, engine):
-            server = cls(protocol, engine)
-            arrays = file.read_arrays([VERSION, *server._specs()])
-            server._version = tuple(arrays.pop("version").tolist())
-            server._take(arrays)
-        return server
+            return resumed(cls(protocol, engine), file)
+
+
+def resumed(server, file):
+    """Let a new server go on from what is left of an open checkpoint, and return it."""
+    arrays = file.read_arrays([VERSION, *server._specs()])
+    server._version = tuple(arrays.pop("version").tolist())
+    server._take(arrays)
+    return server
 
 
 def group_report(protocol, counts, weights):
