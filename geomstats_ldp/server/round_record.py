@@ -48,7 +48,7 @@ class RoundRecord(BaseServer):
         self._dealt = np.zeros(self.n_directions, dtype=np.int64)
         self._closings: list[int] = []
         self._fit_of: tuple = (None, None, False)
-        self._prediction_of: tuple = (None, None)
+        self._derived_of: tuple = (None, {})
 
     def _position(self):
         position = {"state": self.state, "n_closed": self.n_closed, "_dealt": self._dealt.copy()}
@@ -320,15 +320,21 @@ class RoundRecord(BaseServer):
         fit = self.fit()
         if fit is None:
             return None
-        if self._prediction_of[0] is not fit:
-            self._prediction_of = (fit, self._new_prediction(fit))
-        return self._prediction_of[1]
-
-    def _new_prediction(self, fit):
         if self.protocol.rounds.query is not None:
-            return predict_single_query_scores(self.protocol, self.state, fit)
-        twin = self.engine.twin
-        return predict_round_scores(self.protocol, self.state, self._points, fit, twin)
+            return self._once(fit, predict_single_query_scores, self.protocol, self.state, fit)
+        return self._once(fit, predict_round_scores, *self._regressed(fit))
+
+    def _regressed(self, fit):
+        return self.protocol, self.state, self._points, fit, self.engine.twin
+
+    def _once(self, fit, function, *arguments):
+        """What a function finds about a fit, computed when it is asked for first."""
+        if self._derived_of[0] is not fit:
+            self._derived_of = (fit, {})
+        found = self._derived_of[1]
+        if function not in found:
+            found[function] = function(*arguments)
+        return found[function]
 
     @alone
     def curvature_lost(self) -> tuple[float, float] | None:
@@ -339,7 +345,7 @@ class RoundRecord(BaseServer):
         fit = self.fit()
         if fit is None or self.protocol.rounds.curvature_rounds is None:
             return None
-        return curvature_lost(self.protocol, self.state, self._points, fit, self.engine.twin)
+        return self._once(fit, curvature_lost, *self._regressed(fit))
 
     @alone
     def groups(self) -> dict[str, dict]:
